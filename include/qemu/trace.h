@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Trace points: named places in the code that can say when they are passed.
+ *
+ * A room lists its points in <room>/trace-events, one a line:
+ *     name(type arg, type arg) "format" ...
+ * (`#` comments; the format may use PRIx64 and kin: "addr 0x%" PRIx64 " x").
+ * scripts/tracegen.py makes trace-<room>.h from it, with a function
+ * trace_name(args) that costs one relaxed load and a predicted branch while
+ * off. -trace, `-d trace:PATTERN` and the monitors switch points; output is
+ * the log's (see log.h), one line "name format" per pass.
+ *
+ * In meson.build of the room:
+ *     foo_trace = custom_target(...)   see util/meson.build: trace_rooms
+ *
+ * Threads: any.
+ * Used by: generated code, command line, monitors. Uses: log.h.
+ */
+#ifndef QEMU_TRACE_H
+#define QEMU_TRACE_H
+
+typedef struct TraceEvent {
+    const char *name;
+    _Atomic bool *enabled;
+} TraceEvent;
+
+/* Every point linked into the binary: the linker collects them. */
+const TraceEvent *trace_event_first(void);
+const TraceEvent *trace_event_next(const TraceEvent *ev);
+const TraceEvent *trace_event_find(const char *name);
+
+static inline bool trace_event_enabled(const TraceEvent *ev)
+{
+    return atomic_load_explicit(ev->enabled, memory_order_relaxed);
+}
+
+/*
+ * Switch all points whose name matches @pattern ('*' and '?'); a leading '-'
+ * in the pattern of trace_enable() switches off. Returns how many matched.
+ */
+unsigned trace_enable_events(const char *pattern, bool on);
+/* -trace's list: "PATTERN[,PATTERN]"; unknown exact names are an error. */
+bool trace_enable(const char *pattern, Error **errp);
+/* A file of patterns, one a line, '#' comments. */
+bool trace_enable_file(const char *filename, Error **errp);
+
+/* For generated code only. */
+void trace_write(const TraceEvent *ev, const char *fmt, ...)
+    G_GNUC_PRINTF(2, 3);
+
+#endif /* QEMU_TRACE_H */
