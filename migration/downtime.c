@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Downtime budget: see downtime.h for the contract. */
+#include "qemu/osdep.h"
+
+#include "downtime.h"
+
+#define NS_PER_S 1e9
+
+uint64_t downtime_bandwidth(const DowntimeInputs *in)
+{
+    uint64_t bw = in->bandwidth_bytes;
+
+    if (in->avail_switchover) {
+        return in->avail_switchover;
+    }
+    if (in->max_bandwidth && bw > in->max_bandwidth) {
+        bw = in->max_bandwidth;
+    }
+    return bw;
+}
+
+static int64_t transfer_ns(uint64_t bytes, uint64_t bandwidth)
+{
+    double ns;
+
+    if (bytes == 0) {
+        return 0;
+    }
+    if (bandwidth == 0) {
+        return INT64_MAX;
+    }
+    ns = (double)bytes / (double)bandwidth * NS_PER_S;
+    return ns >= (double)INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+/* Sum of two spans that stays at "for ever". */
+static int64_t add_ns(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+int64_t downtime_fixed_ns(const DowntimeInputs *in)
+{
+    int64_t ns = in->stop_ns + in->device_save_ns + in->sync_ns +
+                 in->restore_ns;
+    uint64_t bw = downtime_bandwidth(in);
+
+    /* An unknown bandwidth is reported by the pages, not by the devices. */
+    return bw ? add_ns(ns, transfer_ns(in->device_bytes, bw)) : ns;
+}
+
+int64_t downtime_predict_ns(const DowntimeInputs *in)
+{
+    return add_ns(downtime_fixed_ns(in),
+                  transfer_ns(in->remaining_bytes, downtime_bandwidth(in)));
+}
+
+bool downtime_allows(const DowntimeInputs *in, int64_t limit_ns)
+{
+    return in->remaining_bytes == 0 || downtime_predict_ns(in) <= limit_ns;
+}
+
+uint64_t downtime_page_budget(const DowntimeInputs *in, int64_t limit_ns)
+{
+    int64_t left_ns = limit_ns - downtime_fixed_ns(in);
+    double bytes;
+
+    if (left_ns <= 0) {
+        return 0;
+    }
+    bytes = (double)downtime_bandwidth(in) * (double)left_ns / NS_PER_S;
+    return bytes >= (double)UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
+}
