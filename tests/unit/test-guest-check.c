@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tests of tests/migration/guest-check.h: an oracle must be able to fail. */
+#include "qemu/osdep.h"
+
+#include "../migration/guest-check.h"
+
+#define RAM_BASE   0x40000000u
+#define RAM_BYTES  0x200000u
+#define SET_OFFSET 0x180000u
+#define SET_PAGES  16u
+
+static bool counter_ok(const uint8_t *values, unsigned n)
+{
+    g_autofree uint8_t *ram = g_malloc0(n * 4096);
+    GString *why = g_string_new(NULL);
+    bool ok;
+
+    for (unsigned i = 0; i < n; i++) {
+        ram[i * 4096] = values[i];
+    }
+    ok = page_counter_check(ram, 0, n * 4096, NULL, why);
+    g_assert_cmpint(ok, ==, why->len == 0);
+    g_string_free(why, TRUE);
+    return ok;
+}
+
+static void test_page_counter(void)
+{
+    g_assert_true(counter_ok((uint8_t[]){ 5, 5, 5, 5 }, 4));
+    g_assert_true(counter_ok((uint8_t[]){ 6, 6, 5, 5 }, 4));
+    g_assert_true(counter_ok((uint8_t[]){ 0, 255, 255, 255 }, 4));
+    g_assert_false(counter_ok((uint8_t[]){ 6, 5, 6, 5 }, 4));
+    g_assert_false(counter_ok((uint8_t[]){ 5, 5, 6, 6 }, 4));
+    g_assert_false(counter_ok((uint8_t[]){ 7, 5, 5, 5 }, 4));
+    g_assert_false(counter_ok((uint8_t[]){ 5, 5, 5, 3 }, 4));
+}
+
+/* A guest of one vCPU that wrote page i of its set i times. */
+static uint8_t *workload_ram(void)
+{
+    uint8_t *ram = g_malloc0(RAM_BYTES);
+    struct ctl_page *c = (struct ctl_page *)(ram + CTL_OFFSET);
+
+    c->magic = CTL_MAGIC;
+    c->state = CTL_RUNNING;
+    c->base = RAM_BASE + SET_OFFSET;
+    c->pages = SET_PAGES;
+    c->bytes = 32;
+    for (uint64_t i = 0; i < SET_PAGES; i++) {
+        uint64_t *q = (uint64_t *)(ram + SET_OFFSET + i * 4096);
+
+        q[0] = q[2] = q[3] = i;
+        q[1] = i ^ ~(c->base + i * 4096);
+        c->writes += i;
+    }
+    return ram;
+}
+
+static bool workload_ok(const uint8_t *ram)
+{
+    GString *why = g_string_new(NULL);
+    bool ok = workload_check(ram, RAM_BYTES, RAM_BASE, 1, why);
+
+    g_string_free(why, TRUE);
+    return ok;
+}
+
+static void test_workload(void)
+{
+    g_autofree uint8_t *ram = workload_ram();
+    struct ctl_page *c = (struct ctl_page *)(ram + CTL_OFFSET);
+    uint64_t *q = (uint64_t *)(ram + SET_OFFSET + 3 * 4096);
+
+    g_assert_true(workload_ok(ram));
+
+    c->writes--; /* written, not yet counted */
+    g_assert_true(workload_ok(ram));
+    c->writes--;
+    g_assert_false(workload_ok(ram));
+    c->writes += 3; /* a write was lost */
+    g_assert_false(workload_ok(ram));
+    c->writes--;
+    g_assert_true(workload_ok(ram));
+
+    q[1] ^= 1; /* torn, unless it is being written */
+    g_assert_false(workload_ok(ram));
+    c->current = c->base + 3 * 4096;
+    g_assert_true(workload_ok(ram));
+    q[1] ^= 1;
+    c->current = 0;
+    q[3]++;
+    g_assert_false(workload_ok(ram));
+    q[3]--;
+
+    c->errors = 1;
+    g_assert_false(workload_ok(ram));
+    c->errors = 0;
+    c->pages = UINT64_MAX; /* nonsense must not be followed */
+    g_assert_false(workload_ok(ram));
+    c->pages = SET_PAGES;
+    c->base = 0;
+    g_assert_false(workload_ok(ram));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/guest-check/page-counter", test_page_counter);
+    g_test_add_func("/guest-check/workload", test_workload);
+    return g_test_run();
+}
