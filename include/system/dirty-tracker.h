@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Dirty tracker: an accelerator's way to learn which pages vCPUs wrote.
+ *
+ * One tracker is active per process. Devices, loader and qtest do not go
+ * through it: address_space_write() marks the block bitmaps itself. What a
+ * tracker sees it publishes to the block bitmaps, with ram_block_set_dirty()
+ * or ram_block_merge_dirty(); it keeps no copy that others read.
+ *
+ *   start -> ( collect -> [take pages from the block bitmap]
+ *              -> clean(range) -> [read the content of the range] )* -> stop
+ *
+ * Ordering, without which a migrated page would be stale:
+ *   - clean(range) returns only when no vCPU can still store into the range
+ *     through the old permission without being seen by the next collect.
+ *   - clean() re-arms only what collect() has published. A write that nobody
+ *     collected is never forgotten.
+ *
+ * Threads: setup is called in the main thread before the first vCPU exists;
+ * select, start and stop under the BQL; collect and clean by any thread, with
+ * or without the BQL, one at a time (the wrapper holds a lock around start,
+ * stop, collect and clean). So collect and clean may wait for a vCPU to leave
+ * guest code, but not for one that may itself be waiting for the BQL: a vCPU
+ * that waits for the BQL must count as out of guest code.
+ *
+ * Used by: dirty memory (calls), accel/ (implements), migration (statistics).
+ * Uses:    ram-block.h.
+ */
+#ifndef SYSTEM_DIRTY_TRACKER_H
+#define SYSTEM_DIRTY_TRACKER_H
+
+/* What the first collect after start reports. */
+typedef enum DirtyTrackerFirst {
+    DIRTY_TRACKER_FIRST_WRITTEN, /* pages written since start */
+    DIRTY_TRACKER_FIRST_ALL,     /* every page of the armed blocks */
+} DirtyTrackerFirst;
+
+enum {
+    /* vCPUs are stopped and devices saved: read also what is read last. */
+    DIRTY_COLLECT_LAST = 1 << 0,
+};
+
+/* Measured on this host; a value of 0 means "not known yet". */
+typedef struct DirtyTrackerCost {
+    double collect_ns_per_page; /* per page found dirty */
+    double scan_ns_per_gib;     /* per GiB looked at by collect */
+    double clean_ns_per_range;  /* fixed part of one clean */
+    double clean_ns_per_page;   /* per page re-armed */
+    double fault_ns_per_page;   /* what the guest pays for the next write */
+} DirtyTrackerCost;
+
+struct DirtyTrackerOps {
+    /* As in -accel X,dirty-tracking=NAME. */
+    const char *name;
+
+    /* Required. Can it work here, with what is configured? Else the reason. */
+    bool (*probe)(Error **errp);
+
+    /* Required. Before the first vCPU exists. */
+    bool (*setup)(Error **errp);
+
+    /*
+     * Required. Arm tracking of @blocks; on failure none of them is armed.
+     * May be called again for other blocks while some are armed. @first: set
+     * on success.
+     */
+    bool (*start)(RAMBlock *const *blocks, size_t nr_blocks,
+                  DirtyTrackerFirst *first, Error **errp);
+    /* Required. Disarm; what was written and not collected may be dropped. */
+    void (*stop)(RAMBlock *const *blocks, size_t nr_blocks);
+
+    /*
+     * Required. Publish every write of vCPUs to [start, start + length) of
+     * @block that happened before the call. @block NULL: all armed blocks.
+     */
+    void (*collect)(RAMBlock *block, ram_addr_t start, ram_addr_t length,
+                    unsigned flags);
+
+    /* Required. Re-arm the range; see the ordering above. */
+    void (*clean)(RAMBlock *block, ram_addr_t start, ram_addr_t length);
+
+    /* Optional. Publish what @cpu still holds; @cpu's thread or @cpu stopped. */
+    void (*drain_vcpu)(CPUState *cpu);
+
+    /* Optional. @cpu left the guest because its buffer is full. Its thread. */
+    void (*vcpu_exit)(CPUState *cpu);
+
+    /*
+     * Optional (absent: cannot). Pages written by @cpu since last asked.
+     * Returns false if it cannot tell for this vCPU.
+     */
+    bool (*attribute)(CPUState *cpu, uint64_t *pages);
+
+    /* Optional (absent: nothing measured). Fill what is known. */
+    void (*cost)(DirtyTrackerCost *cost);
+};
+
+/*
+ * The tracker of a machine in which no vCPU executes guest code (qtest, the
+ * machine "none"): there is nothing to see, so seeing nothing is right.
+ */
+extern const DirtyTrackerOps dirty_tracker_null;
+
+/**
+ * dirty_tracker_select: make @ops the active tracker
+ *
+ * Probes it, and sets it up unless it was set up before. Fails while tracking
+ * is on. At start the null tracker is active. BQL.
+ */
+bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp);
+const DirtyTrackerOps *dirty_tracker_active(void); /* any thread */
+
+/* Wrappers: what an absent optional hook means is decided here, once. */
+void dirty_tracker_drain_vcpu(CPUState *cpu);
+void dirty_tracker_vcpu_exit(CPUState *cpu);
+bool dirty_tracker_attribute(CPUState *cpu, uint64_t *pages);
+void dirty_tracker_cost(DirtyTrackerCost *cost);
+
+/*
+ * Called by dirty memory only; each takes the tracker's lock. collect and
+ * clean do nothing for blocks that are not armed (the hook is not called).
+ */
+bool dirty_tracker_start(RAMBlock *const *blocks, size_t nr_blocks,
+                         DirtyTrackerFirst *first, Error **errp);
+void dirty_tracker_stop(RAMBlock *const *blocks, size_t nr_blocks);
+void dirty_tracker_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
+                           unsigned flags);
+void dirty_tracker_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length);
+
+#endif /* SYSTEM_DIRTY_TRACKER_H */
