@@ -19,7 +19,7 @@ JOBS   ?= $(shell nproc)
 # The sanitizer builds hand their slow-down to the tests' own timeouts.
 ASAN_ARGS = -Db_sanitize=address,undefined -Db_lundef=false
 TSAN_ARGS = -Db_sanitize=thread -Db_lundef=false
-# Real writes to the disk and to the terminal only where a rule makes a file.
+
 .PHONY: all deps build demo check check-quick check-asan check-tsan bench soak
 .PHONY: install clean
 
