@@ -11,8 +11,8 @@
  *   - Bits outside the two ranges are neither read into the result nor
  *     changed, in head and tail words too.
  *   - A source word that is zero in the range is not written (its cache line
- *     stays shared with the writers); a destination word that gains nothing
- *     is not written either.
+ *     stays shared with the writers); nor is a word of a plain destination
+ *     that gains nothing.
  *   - With an atomic source a bit set by another thread meanwhile is either
  *     moved by this sweep or left for the next one: never lost, never moved
  *     twice. The take is an acquire and pairs with the release of
