@@ -36,6 +36,11 @@ void error_set_timestamps(bool enabled)
     report.timestamps = enabled;
 }
 
+bool error_timestamps_enabled(void)
+{
+    return report.timestamps;
+}
+
 void error_set_guest_name(const char *guest_name)
 {
     g_free(report.guest_name);

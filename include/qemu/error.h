@@ -99,6 +99,7 @@ void error_init(const char *argv0);
 const char *error_get_progname(void);
 /* -msg timestamp=on, guest-name=on (@guest_name NULL = off). Main thread. */
 void error_set_timestamps(bool enabled);
+bool error_timestamps_enabled(void);
 void error_set_guest_name(const char *guest_name);
 /*
  * Redirect this thread's reports to @puts(@opaque, text); NULL restores

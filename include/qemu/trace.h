@@ -10,8 +10,12 @@
  * off. -trace, `-d trace:PATTERN` and the monitors switch points; output is
  * the log's (see log.h), one line "name format" per pass.
  *
- * In meson.build of the room:
- *     foo_trace = custom_target(...)   see util/meson.build: trace_rooms
+ * In meson.build of the room, and trace_foo among its library's sources:
+ *     trace_foo = custom_target('trace-foo', input: 'trace-events',
+ *       output: ['trace-foo.h', 'trace-foo.c'],
+ *       command: tracegen + ['foo', '@INPUT@', '@OUTPUT@'])
+ * Then #include "trace-foo.h" and call trace_name(args); costly arguments
+ * are computed under `if (trace_name_enabled())`.
  *
  * Threads: any.
  * Used by: generated code, command line, monitors. Uses: log.h.
@@ -19,10 +23,12 @@
 #ifndef QEMU_TRACE_H
 #define QEMU_TRACE_H
 
-typedef struct TraceEvent {
+/* Alignment = size: they lie in their section as an array. */
+typedef struct QEMU_ALIGNED(16) TraceEvent {
     const char *name;
     _Atomic bool *enabled;
 } TraceEvent;
+QEMU_BUILD_BUG_ON(sizeof(TraceEvent) != 16);
 
 /* Every point linked into the binary: the linker collects them. */
 const TraceEvent *trace_event_first(void);
@@ -39,12 +45,13 @@ static inline bool trace_event_enabled(const TraceEvent *ev)
  * in the pattern of trace_enable() switches off. Returns how many matched.
  */
 unsigned trace_enable_events(const char *pattern, bool on);
-/* -trace's list: "PATTERN[,PATTERN]"; unknown exact names are an error. */
+/* -trace's list: "PATTERN[,PATTERN]". A name that is no point: a warning. */
 bool trace_enable(const char *pattern, Error **errp);
 /* A file of patterns, one a line, '#' comments. */
 bool trace_enable_file(const char *filename, Error **errp);
 
 /* For generated code only. */
+#define TRACE_EVENT_SECTION __attribute__((section("trace_events"), used))
 void trace_write(const TraceEvent *ev, const char *fmt, ...)
     G_GNUC_PRINTF(2, 3);
 
