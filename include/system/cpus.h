@@ -98,6 +98,9 @@ struct CPUState {
     bool unplug;            /* its thread shall end */
     bool start_powered_off; /* waits for PSCI CPU_ON */
 
+    /* What `cpu_common` carries; valid while it is saved or loaded. */
+    uint32_t saved_interrupt_request;
+
     /* Atomic. */
     _Atomic uint32_t interrupt_request;
     _Atomic bool exit_request; /* leave the guest soon */
@@ -110,7 +113,7 @@ struct CPUState {
     QemuMutex work_lock;
     QemuWorkItem *work_first, *work_last;
 
-    CPUState *next; /* list, by rising cpu_index; written under the BQL */
+    CPUState *_Atomic next; /* list, by rising cpu_index */
 };
 
 OBJECT_DECLARE_TYPE(CPUState, CPUClass, CPU)
@@ -176,7 +179,6 @@ bool all_vcpus_paused(void);
 void cpus_shutdown(void);
 /* Does this machine have vCPUs that may be in the guest right now? */
 bool cpu_is_stopped(CPUState *cpu);
-/* `cpu N`: the monitor's choice is the monitor's; this checks the number. */
 
 /* State between the accelerator (KVM keeps it) and CPUState->env. */
 void cpu_synchronize_state(CPUState *cpu);
@@ -185,6 +187,7 @@ void cpu_synchronize_all_post_reset(void); /* after reset wrote it */
 void cpu_synchronize_all_post_init(void);  /* after load wrote it */
 void cpu_synchronize_all_pre_loadvm(void);
 
+void cpu_register_types(void);
 /* Registers the section `timer`. Once, from main. */
 void cpu_timers_register(void);
 

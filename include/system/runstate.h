@@ -62,6 +62,8 @@ void vm_stop_force_state(RunState state);
 /* Everything vm_start() does but letting the vCPUs go. False: runs already. */
 bool vm_prepare_start(void);
 void vm_start(void);
+/* At exit: stop without the event. */
+void vm_shutdown(void);
 /* What vm_stop() took in its parts, for whoever stopped: ns. */
 typedef struct VmStopTimes {
     int64_t drain_ns;    /* signal all vCPUs until the last one is out */
