@@ -10,6 +10,7 @@
  *     case ARM_ACCESS_OK:    v = arm_sysreg_read(env, r); break;
  *     case ARM_ACCESS_UNDEF: raise EXCP_UDEF, syn_uncategorized(); break;
  *     case ARM_ACCESS_TRAP:  raise EXCP_UDEF, syn_aa64_sysregtrap(...); break;
+ *     case ARM_ACCESS_TRAP_FP: raise EXCP_UDEF, syn_fp_access_trap(); break;
  *     }
  *
  * where the check can be left out if !(r->flags & ARM_SR_CHECK) and the EL
@@ -65,8 +66,9 @@ enum {
 
 typedef enum ARMAccess {
     ARM_ACCESS_OK,
-    ARM_ACCESS_UNDEF, /* undefined instruction, syndrome "uncategorized" */
-    ARM_ACCESS_TRAP,  /* to EL1 with the system-register syndrome */
+    ARM_ACCESS_UNDEF,   /* undefined instruction, syndrome "uncategorized" */
+    ARM_ACCESS_TRAP,    /* to EL1 with the system-register syndrome */
+    ARM_ACCESS_TRAP_FP, /* to EL1, syn_fp_access_trap(): FPCR, FPSR */
 } ARMAccess;
 
 struct ARMSysReg {
@@ -100,8 +102,8 @@ void arm_sysreg_write(CPUARMState *env, const ARMSysReg *r, uint64_t val);
  *
  * @regs: @n descriptors, copied; their opaque is set to @opaque
  *
- * Before the vCPU's thread exists. An encoding that is there already is
- * replaced.
+ * After realize, before the VM first runs (pointers got by a look-up go
+ * stale). An encoding that is there already is replaced.
  */
 void arm_cpu_add_sysregs(ARMCPU *cpu, const ARMSysReg *regs, size_t n,
                          void *opaque);
