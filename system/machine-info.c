@@ -5,14 +5,14 @@
 #include "system/machine-info.h"
 
 /* One machine per process. */
-static MachineInfo info = { .name = "none" };
+static SystemMachineInfo info = { .name = "none" };
 
-const MachineInfo *machine_info(void)
+const SystemMachineInfo *machine_info(void)
 {
     return &info;
 }
 
-MachineInfo *machine_info_for_update(void)
+SystemMachineInfo *machine_info_for_update(void)
 {
     return &info;
 }

@@ -16,6 +16,7 @@
 #ifndef HW_BOARDS_H
 #define HW_BOARDS_H
 
+#include "qapi/qapi-types-machine.h"
 #include "qom/object.h"
 
 #define TYPE_MACHINE               "machine"
@@ -39,11 +40,12 @@ struct MachineClass {
     bool (*init)(MachineState *ms, Error **errp);
     /*
      * Type of the vCPUs for -cpu @model; NULL: this machine takes no such
-     * model. Optional: without it there are no vCPUs.
+     * model. Optional: by default the CPUClass whose model it is, if it is
+     * among cpu_models.
      */
     const char *(*cpu_type_from_model)(const char *model);
     const char *default_cpu_type; /* NULL: no vCPU unless -cpu is given */
-    /* Models to list in `-cpu help`; NULL-terminated; NULL: none. */
+    /* Models it takes; NULL-terminated; NULL: all of the binary. */
     const char *const *cpu_models;
     unsigned min_cpus, max_cpus, default_cpus; /* 0: taken as 1 */
     /* Which levels -smp may use; cores and threads always may. */
@@ -70,7 +72,6 @@ struct MachineState {
     char *kernel_cmdline; /* never NULL once the board is initialised */
     char *dtb;
     char *dumpdtb;
-    char *firmware;
     char *memory_backend_id; /* memory-backend=ID; NULL: none */
     bool aux_ram_share;
     bool suppress_vmdesc;
@@ -78,6 +79,7 @@ struct MachineState {
     bool mem_merge;       /* default on */
     bool graphics;        /* off: -nographic */
     uint64_t ram_size_bytes;
+    bool ram_size_given; /* by -m; else the class's default */
     CpuTopology smp;
     const char *cpu_type;   /* type of all vCPUs; NULL: none asked for */
     json_object *cpu_props; /* -cpu MODEL,prop=val…; may be NULL */
@@ -105,13 +107,15 @@ bool machine_class_is(const MachineClass *mc, const char *name);
 /**
  * machine_parse_smp: settle @ms->smp from what was asked for
  *
- * @config: members cpus, sockets, dies, clusters, cores, threads, maxcpus as
- * JSON integers; missing ones are derived, cores before sockets. NULL: all
- * defaults. Fails with the numbers in words if they contradict each other
- * or the machine.
+ * Members not given are derived, cores before sockets. Fails with the numbers
+ * in words if they contradict each other or the machine.
  */
-bool machine_parse_smp(MachineState *ms, json_object *config, Error **errp);
+bool machine_parse_smp(MachineState *ms, const SMPConfiguration *config,
+                       Error **errp);
 
+/* Type of -cpu @model; NULL: not with this machine. */
+const char *machine_cpu_type_from_model(const MachineClass *mc,
+                                        const char *model);
 /* One vCPU of ms->cpu_type with ms->cpu_props, not yet realized. */
 CPUState *machine_create_cpu(MachineState *ms, Error **errp);
 

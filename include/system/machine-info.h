@@ -10,7 +10,7 @@
 #ifndef SYSTEM_MACHINE_INFO_H
 #define SYSTEM_MACHINE_INFO_H
 
-typedef struct MachineInfo {
+typedef struct SystemMachineInfo {
     const char *name;        /* canonical, as in the stream: "virt-11.1" */
     const char *target_name; /* "aarch64", "x86_64" */
     /*
@@ -26,10 +26,10 @@ typedef struct MachineInfo {
     bool only_migratable; /* -only-migratable */
     bool incoming;        /* started with -incoming */
     uint64_t ram_size_bytes;
-} MachineInfo;
+} SystemMachineInfo;
 
-const MachineInfo *machine_info(void);
+const SystemMachineInfo *machine_info(void);
 /* For system/main.c and tests. */
-MachineInfo *machine_info_for_update(void);
+SystemMachineInfo *machine_info_for_update(void);
 
 #endif /* SYSTEM_MACHINE_INFO_H */

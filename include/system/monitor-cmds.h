@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tables of human commands that live in system/; start-up adds them.
+ *
+ * Used by: system/main.c. Uses: monitor-sink.h.
+ */
+#ifndef SYSTEM_MONITOR_CMDS_H
+#define SYSTEM_MONITOR_CMDS_H
+
+#include "qemu/monitor-sink.h"
+
+extern const HMPCommand hmp_system_commands[]; /* run state */
+extern const HMPCommand hmp_system_info_commands[];
+extern const HMPCommand hmp_log_commands[]; /* log, trace points */
+extern const HMPCommand hmp_log_info_commands[];
+
+#endif /* SYSTEM_MONITOR_CMDS_H */
