@@ -60,7 +60,8 @@ void physical_memory_set_dirty_range(ram_addr_t start, ram_addr_t length,
  * ram_block_merge_dirty: mark pages by a tracker's bitmap
  *
  * @first_page: of the block, for bit @src_first of @src
- * @sweep_flags: SWEEP_SRC_* only; without KEEP the bits are taken from @src
+ * @sweep_flags: SWEEP_SRC_* only; without KEEP the bits are taken from @src;
+ *               an atomic source that is taken from is for one client only
  * @mask: clients without CODE
  *
  * Returns the number of pages newly dirty for the last client in @mask.

@@ -118,13 +118,14 @@ void dirty_tracker_cost(DirtyTrackerCost *cost);
 
 /*
  * Called by dirty memory only; each takes the tracker's lock. collect and
- * clean do nothing for blocks that are not armed (the hook is not called).
+ * clean do nothing for blocks that are not armed, and return whether the hook
+ * was called.
  */
 bool dirty_tracker_start(RAMBlock *const *blocks, size_t nr_blocks,
                          DirtyTrackerFirst *first, Error **errp);
 void dirty_tracker_stop(RAMBlock *const *blocks, size_t nr_blocks);
-void dirty_tracker_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
+bool dirty_tracker_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
                            unsigned flags);
-void dirty_tracker_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length);
+bool dirty_tracker_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length);
 
 #endif /* SYSTEM_DIRTY_TRACKER_H */

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Marking and taking dirty pages: see include/system/dirty-memory.h. */
+#include "qemu/osdep.h"
+
+#include "qemu/sweep.h"
+#include "system/memory.h"
+
+#include "dirty-stats.h"
+#include "memory-internal.h"
+#include "ram-block-internal.h"
+
+/* Set once, before vCPUs run. */
+static CodeInvalidateFunc *_Atomic code_invalidate;
+
+DirtyStats dirty_stats;
+
+void physical_memory_set_code_invalidate_hook(CodeInvalidateFunc *func)
+{
+    atomic_store_explicit(&code_invalidate, func, memory_order_release);
+}
+
+static void assert_in_block(const RAMBlock *rb, ram_addr_t offset,
+                            ram_addr_t length)
+{
+    assert(offset <= rb->max_length && length <= rb->max_length - offset);
+}
+
+/* The block of [start, start + length), which must lie in one. */
+static RAMBlock *block_of_range(ram_addr_t start, ram_addr_t length,
+                                ram_addr_t *offset)
+{
+    RAMBlock *rb = qemu_get_ram_block(start);
+
+    assert(rb);
+    *offset = start - qemu_ram_get_offset(rb);
+    assert_in_block(rb, *offset, length);
+    return rb;
+}
+
+/*
+ * An engine that caches code of a page first cleans the page for CODE, then
+ * reads it; we stored, and now mark. With a full barrier on both sides either
+ * it reads our bytes, or we see the clean bit and invalidate.
+ */
+static void mark_code(RAMBlock *rb, ram_addr_t offset, ram_addr_t length)
+{
+    uint64_t bit = ram_block_bit(rb, offset);
+    uint64_t nr = ram_pages_touched(offset, length);
+    CodeInvalidateFunc *func = atomic_load_explicit(&code_invalidate,
+                                                    memory_order_acquire);
+
+    atomic_thread_fence(memory_order_seq_cst);
+    if (bitmap_test_and_set_atomic(rb->dirty[DIRTY_MEMORY_CODE], bit, nr) &&
+        func) {
+        func(rb, ROUND_DOWN(offset, DIRTY_PAGE_SIZE), nr << DIRTY_PAGE_BITS);
+    }
+}
+
+void ram_block_set_dirty(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
+                         unsigned mask)
+{
+    uint64_t bit = ram_block_bit(rb, offset);
+    uint64_t nr = ram_pages_touched(offset, length);
+
+    if (length == 0) {
+        return;
+    }
+    assert_in_block(rb, offset, length);
+    for (unsigned client = 0; client < DIRTY_MEMORY_NUM; client++) {
+        if (client != DIRTY_MEMORY_CODE && mask & (1u << client)) {
+            /* Release: pairs with the acquire in the sweep. */
+            bitmap_set_atomic(rb->dirty[client], bit, nr);
+        }
+    }
+    if (mask & (1u << DIRTY_MEMORY_CODE)) {
+        mark_code(rb, offset, length);
+    }
+}
+
+void physical_memory_set_dirty_range(ram_addr_t start, ram_addr_t length,
+                                     unsigned mask)
+{
+    ram_addr_t offset;
+
+    if (length != 0) {
+        RAMBlock *rb = block_of_range(start, length, &offset);
+
+        ram_block_set_dirty(rb, offset, length, mask);
+    }
+}
+
+uint64_t ram_block_merge_dirty(RAMBlock *rb, uint64_t first_page, uint64_t *src,
+                               uint64_t src_first, uint64_t nr_pages,
+                               unsigned sweep_flags, unsigned mask)
+{
+    uint64_t nr_new = 0;
+
+    assert(!(mask & (1u << DIRTY_MEMORY_CODE)) && mask);
+    assert(!(sweep_flags & SWEEP_DEST_ATOMIC));
+    assert_in_block(rb, first_page << DIRTY_PAGE_BITS,
+                    nr_pages << DIRTY_PAGE_BITS);
+    for (unsigned client = 0; client < DIRTY_MEMORY_NUM; client++) {
+        bool last = (mask >> client) == 1;
+
+        if (mask & (1u << client)) {
+            /*
+             * Only the last one takes. With an atomic source that gains bits
+             * between two clients, the earlier one would miss them: so such
+             * a source is for one client only.
+             */
+            assert(last || !(sweep_flags & SWEEP_SRC_ATOMIC) ||
+                   sweep_flags & SWEEP_SRC_KEEP);
+            nr_new = bitmap_sweep(
+                rb->dirty[client], rb->dirty_phase + first_page, src, src_first,
+                nr_pages,
+                sweep_flags | SWEEP_DEST_ATOMIC | (last ? 0 : SWEEP_SRC_KEEP),
+                NULL);
+        }
+    }
+    return nr_new;
+}
+
+uint64_t ram_block_count_dirty(RAMBlock *rb, ram_addr_t offset,
+                               ram_addr_t length, unsigned client)
+{
+    assert_in_block(rb, offset, length);
+    return bitmap_count_one_atomic(rb->dirty[client], ram_block_bit(rb, offset),
+                                   ram_pages_touched(offset, length));
+}
+
+bool ram_block_get_dirty(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
+                         unsigned client)
+{
+    uint64_t bit = ram_block_bit(rb, offset);
+    uint64_t end = bit + ram_pages_touched(offset, length);
+
+    assert_in_block(rb, offset, length);
+    return find_next_bit_atomic(rb->dirty[client], end, bit) < end;
+}
+
+bool ram_block_all_dirty(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
+                         unsigned client)
+{
+    return ram_block_count_dirty(rb, offset, length, client) ==
+           ram_pages_touched(offset, length);
+}
+
+bool physical_memory_get_dirty(ram_addr_t start, ram_addr_t length,
+                               unsigned client)
+{
+    ram_addr_t offset;
+    RAMBlock *rb = block_of_range(start, length, &offset);
+
+    return ram_block_get_dirty(rb, offset, length, client);
+}
+
+uint64_t *ram_block_dirty_bitmap(RAMBlock *rb, unsigned client,
+                                 uint64_t *first_bit)
+{
+    *first_bit = rb->dirty_phase;
+    return rb->dirty[client];
+}
+
+/* Takes; @found: pages that were dirty, new in @bmap or not. */
+static uint64_t take_dirty(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
+                           unsigned client, uint64_t *bmap, uint64_t *found)
+{
+    int64_t begin_ns = dirty_stats_clock_ns();
+    uint64_t nr_new;
+
+    assert_in_block(rb, offset, length);
+    nr_new = bitmap_sweep(bmap, offset >> DIRTY_PAGE_BITS, rb->dirty[client],
+                          ram_block_bit(rb, offset),
+                          ram_pages_touched(offset, length), SWEEP_SRC_ATOMIC,
+                          found);
+    dirty_stats_add(&dirty_stats.sweep_ns, dirty_stats_clock_ns() - begin_ns);
+    return nr_new;
+}
+
+uint64_t ram_block_collect_dirty(RAMBlock *rb, ram_addr_t offset,
+                                 ram_addr_t length, unsigned client,
+                                 uint64_t *bmap)
+{
+    return take_dirty(rb, offset, length, client, bmap, NULL);
+}
+
+uint64_t physical_memory_collect_dirty(ram_addr_t start, ram_addr_t length,
+                                       unsigned client, uint64_t *bmap)
+{
+    ram_addr_t offset;
+    RAMBlock *rb;
+
+    if (length == 0) {
+        return 0;
+    }
+    rb = block_of_range(start, length, &offset);
+    return ram_block_collect_dirty(rb, offset, length, client, bmap);
+}
+
+uint64_t ram_block_test_and_clear_dirty(RAMBlock *rb, ram_addr_t offset,
+                                        ram_addr_t length, unsigned client,
+                                        uint64_t *bmap)
+{
+    uint64_t found;
+    uint64_t nr = take_dirty(rb, offset, length, client, bmap, &found);
+
+    /* CODE is the engine's own: no tracker below knows of it. */
+    if (found && client != DIRTY_MEMORY_CODE) {
+        ram_block_clean(rb, offset, length);
+    }
+    return nr;
+}
+
+uint64_t physical_memory_test_and_clear_dirty(ram_addr_t start,
+                                              ram_addr_t length,
+                                              unsigned client, uint64_t *bmap)
+{
+    ram_addr_t offset;
+    RAMBlock *rb;
+
+    if (length == 0) {
+        return 0;
+    }
+    rb = block_of_range(start, length, &offset);
+    return ram_block_test_and_clear_dirty(rb, offset, length, client, bmap);
+}
+
+void dirty_memory_get_stats(DirtyMemoryStats *stats)
+{
+    *stats = (DirtyMemoryStats){
+        .tracker_collects = dirty_stats_get(&dirty_stats.tracker_collects),
+        .tracker_cleans = dirty_stats_get(&dirty_stats.tracker_cleans),
+        .listener_clears = dirty_stats_get(&dirty_stats.listener_clears),
+        .collect_ns = dirty_stats_get(&dirty_stats.collect_ns),
+        .clean_ns = dirty_stats_get(&dirty_stats.clean_ns),
+        .sweep_ns = dirty_stats_get(&dirty_stats.sweep_ns),
+    };
+}
