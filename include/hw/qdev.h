@@ -110,6 +110,13 @@ bool qdev_intercept_gpio_out(DeviceState *dev, const char *name,
 /* qtest: drive an input. False if there is none such. */
 bool qdev_set_gpio_in(DeviceState *dev, const char *name, int n, int level);
 
-void qdev_register_types(void);
+/* The groups of lines, for who lists them. */
+void qdev_gpio_foreach(DeviceState *dev,
+                       void (*fn)(const char *name, int num_in, int num_out,
+                                  void *opaque),
+                       void *opaque);
+
+void qdev_register_types(void); /* this type and sysbus.h's */
+void sysbus_register_types(void);
 
 #endif /* HW_QDEV_H */

@@ -13,7 +13,6 @@
 
 #define TYPE_SYS_BUS_DEVICE "sys-bus-device"
 #define SYSBUS_MAX_MMIO     32
-#define SYSBUS_MAX_IRQ      64
 
 /* What qdev_init_gpio_out_named() calls a sysbus device's interrupts. */
 #define SYSBUS_DEVICE_GPIO_IRQ "sysbus-irq"
@@ -26,8 +25,6 @@ typedef struct SysBusDevice {
         hwaddr addr; /* HWADDR_MAX: not mapped */
         MemoryRegion *memory;
     } mmio[SYSBUS_MAX_MMIO];
-    int num_irq;
-    qemu_irq *irqp[SYSBUS_MAX_IRQ];
 } SysBusDevice;
 
 DECLARE_INSTANCE_CHECKER(SysBusDevice, SYS_BUS_DEVICE, TYPE_SYS_BUS_DEVICE)
