@@ -84,9 +84,9 @@ static bool decode_barrier(uint32_t word, A64Insn *insn)
         insn->op = A64_DMB;
         return true;
     case 5: /* DMB: the lowest two bits say which accesses */
-        insn->op = (crm & 3) == 1 ? A64_DMB_LD
-                 : (crm & 3) == 2 ? A64_DMB_ST
-                                  : A64_DMB;
+        insn->op = (crm & 3) == 1   ? A64_DMB_LD
+                   : (crm & 3) == 2 ? A64_DMB_ST
+                                    : A64_DMB;
         return true;
     case 6:
         insn->op = A64_ISB;

@@ -15,15 +15,15 @@ static bool decode_logical(uint32_t word, A64Insn *insn)
 {
     /* Index: opc << 2 | N << 1 | sf is 0. */
     static const uint16_t plain[] = {
-        A64_AND_X, A64_AND_W, A64_BIC_X, A64_BIC_W, A64_ORR_X,  A64_ORR_W,
-        A64_ORN_X, A64_ORN_W, A64_EOR_X, A64_EOR_W, A64_EON_X,  A64_EON_W,
+        A64_AND_X,  A64_AND_W,  A64_BIC_X,  A64_BIC_W,  A64_ORR_X, A64_ORR_W,
+        A64_ORN_X,  A64_ORN_W,  A64_EOR_X,  A64_EOR_W,  A64_EON_X, A64_EON_W,
         A64_ANDS_X, A64_ANDS_W, A64_BICS_X, A64_BICS_W,
     };
     static const uint16_t shifted[] = {
-        A64_ANDH_X, A64_ANDH_W, A64_BICH_X, A64_BICH_W, A64_ORRH_X,
-        A64_ORRH_W, A64_ORNH_X, A64_ORNH_W, A64_EORH_X, A64_EORH_W,
-        A64_EONH_X, A64_EONH_W, A64_ANDSH_X, A64_ANDSH_W, A64_BICSH_X,
-        A64_BICSH_W,
+        A64_ANDH_X,  A64_ANDH_W,  A64_BICH_X,  A64_BICH_W,
+        A64_ORRH_X,  A64_ORRH_W,  A64_ORNH_X,  A64_ORNH_W,
+        A64_EORH_X,  A64_EORH_W,  A64_EONH_X,  A64_EONH_W,
+        A64_ANDSH_X, A64_ANDSH_W, A64_BICSH_X, A64_BICSH_W,
     };
     bool is64 = bit(word, 31);
     unsigned amount = bits(word, 10, 6);
@@ -54,10 +54,10 @@ static unsigned add_sub_index(uint32_t word)
 
 static bool decode_add_sub_shifted(uint32_t word, A64Insn *insn)
 {
-    static const uint16_t plain[] = { A64_ADD_X, A64_ADD_W, A64_ADDS_X,
+    static const uint16_t plain[] = { A64_ADD_X,  A64_ADD_W, A64_ADDS_X,
                                       A64_ADDS_W, A64_SUB_X, A64_SUB_W,
                                       A64_SUBS_X, A64_SUBS_W };
-    static const uint16_t shifted[] = { A64_ADDH_X, A64_ADDH_W, A64_ADDSH_X,
+    static const uint16_t shifted[] = { A64_ADDH_X,  A64_ADDH_W, A64_ADDSH_X,
                                         A64_ADDSH_W, A64_SUBH_X, A64_SUBH_W,
                                         A64_SUBSH_X, A64_SUBSH_W };
     unsigned amount = bits(word, 10, 6), type = bits(word, 22, 2);
@@ -77,7 +77,7 @@ static bool decode_add_sub_shifted(uint32_t word, A64Insn *insn)
 
 static bool decode_add_sub_extended(uint32_t word, A64Insn *insn)
 {
-    static const uint16_t ops[] = { A64_ADDE_X, A64_ADDE_W, A64_ADDSE_X,
+    static const uint16_t ops[] = { A64_ADDE_X,  A64_ADDE_W, A64_ADDSE_X,
                                     A64_ADDSE_W, A64_SUBE_X, A64_SUBE_W,
                                     A64_SUBSE_X, A64_SUBSE_W };
     unsigned shift = bits(word, 10, 3);
@@ -95,7 +95,7 @@ static bool decode_add_sub_extended(uint32_t word, A64Insn *insn)
 
 static bool decode_carry(uint32_t word, A64Insn *insn)
 {
-    static const uint16_t ops[] = { A64_ADC_X, A64_ADC_W, A64_ADCS_X,
+    static const uint16_t ops[] = { A64_ADC_X,  A64_ADC_W, A64_ADCS_X,
                                     A64_ADCS_W, A64_SBC_X, A64_SBC_W,
                                     A64_SBCS_X, A64_SBCS_W };
 
@@ -133,7 +133,7 @@ static bool decode_cond_compare(uint32_t word, A64Insn *insn)
 static bool decode_cond_select(uint32_t word, A64Insn *insn)
 {
     /* Index: op << 2 | o2 << 1 | sf is 0. */
-    static const uint16_t ops[] = { A64_CSEL_X, A64_CSEL_W, A64_CSINC_X,
+    static const uint16_t ops[] = { A64_CSEL_X,  A64_CSEL_W,  A64_CSINC_X,
                                     A64_CSINC_W, A64_CSINV_X, A64_CSINV_W,
                                     A64_CSNEG_X, A64_CSNEG_W };
 
@@ -181,8 +181,7 @@ static bool decode_one_source(uint32_t word, A64Insn *insn)
 {
     /* Index: opcode; second row: 64-bit. */
     static const uint16_t ops[2][6] = {
-        { A64_RBIT_W, A64_REV16_W, A64_REV_W, A64_UNDEF, A64_CLZ_W,
-          A64_CLS_W },
+        { A64_RBIT_W, A64_REV16_W, A64_REV_W, A64_UNDEF, A64_CLZ_W, A64_CLS_W },
         { A64_RBIT_X, A64_REV16_X, A64_REV32_X, A64_REV_X, A64_CLZ_X,
           A64_CLS_X },
     };

@@ -57,7 +57,6 @@ static inline uint64_t ones(unsigned n)
 bool a64_decode_dp_imm(uint32_t word, vaddr pc, A64Insn *insn);
 bool a64_decode_dp_reg(uint32_t word, unsigned features, A64Insn *insn);
 bool a64_decode_branch_sys(uint32_t word, vaddr pc, A64Insn *insn);
-bool a64_decode_ldst(uint32_t word, vaddr pc, unsigned features,
-                     A64Insn *insn);
+bool a64_decode_ldst(uint32_t word, vaddr pc, unsigned features, A64Insn *insn);
 
 #endif /* TARGET_ARM_DECODE_INT_H */

@@ -56,8 +56,8 @@ static bool decode_register_offset(uint32_t word, A64Insn *insn)
         return false;
     }
     insn->rm = reg_src(word, 16);
-    insn->aux = bits(word, 13, 3) |
-                (bit(word, 12) ? bits(word, 30, 2) : 0) << 3;
+    insn->aux = bits(word, 13, 3) | (bit(word, 12) ? bits(word, 30, 2) : 0)
+                                        << 3;
     return single(word, MODE_R, insn);
 }
 
@@ -178,8 +178,8 @@ static bool decode_exclusive(uint32_t word, unsigned features, A64Insn *insn)
 
 static bool decode_atomic(uint32_t word, unsigned features, A64Insn *insn)
 {
-    static const uint16_t ops[] = { A64_LDADD, A64_LDCLR, A64_LDEOR,
-                                    A64_LDSET, A64_LDSMAX, A64_LDSMIN,
+    static const uint16_t ops[] = { A64_LDADD,  A64_LDCLR,  A64_LDEOR,
+                                    A64_LDSET,  A64_LDSMAX, A64_LDSMIN,
                                     A64_LDUMAX, A64_LDUMIN };
     unsigned opc = bits(word, 12, 3);
 
@@ -205,8 +205,7 @@ static bool decode_simd_structures(uint32_t word, A64Insn *insn)
     return !bit(word, 31);
 }
 
-bool a64_decode_ldst(uint32_t word, vaddr pc, unsigned features,
-                     A64Insn *insn)
+bool a64_decode_ldst(uint32_t word, vaddr pc, unsigned features, A64Insn *insn)
 {
     switch (bits(word, 28, 2)) {
     case 0:
