@@ -23,12 +23,15 @@
 #ifndef CHARDEV_CHAR_H
 #define CHARDEV_CHAR_H
 
+#include "qemu/monitor-sink.h"
+
 typedef enum QEMUChrEvent {
     CHR_EVENT_BREAK,
     CHR_EVENT_OPENED,  /* someone is at the other end (again) */
     CHR_EVENT_MUX_IN,  /* this front end of a mux now has the input */
     CHR_EVENT_MUX_OUT, /* ... and now no longer */
     CHR_EVENT_CLOSED,  /* the other end has gone */
+    CHR_EVENT_EOF,     /* dialogues only: it sends no more but may still read */
 } QEMUChrEvent;
 
 /* How many bytes read may be called with now; 0: ask again after
@@ -58,21 +61,28 @@ typedef CharFrontend CharBackend; /* its older name */
  *
  * @label: its name; made unique by the caller
  * @spec: null | stdio | file:PATH | pty | unix:PATH[,server=on][,wait=off] |
- *        tcp:HOST:PORT[,...] | ringbuf | pipe:PATH | fd:N | chardev:ID (an existing
+ *        tcp:HOST:PORT[,...] | ringbuf | pipe:PATH | chardev:ID (an existing
  *        one) | mon:SPEC (a mux with a monitor beside) | none (no chardev)
  *
  * Returns it, or NULL with @errp set; "none" gives NULL without an error.
  */
 Chardev *qemu_chr_new(const char *label, const char *spec, Error **errp);
-/* Argument of -chardev: "BACKEND,id=ID,..." or JSON. "help": prints the list
- * of back ends, returns NULL without an error. */
+/* Argument of -chardev: "BACKEND,id=ID,...". "help": prints the list of back
+ * ends, returns NULL without an error. */
 Chardev *qemu_chr_new_from_opts(const char *optarg, Error **errp);
 
 Chardev *qemu_chr_find(const char *label);
 const char *qemu_chr_label(const Chardev *chr);
-/* Words for query-chardev: "unix:/tmp/s,server=on". Main loop. */
-const char *qemu_chr_filename(const Chardev *chr);
+/* Words for query-chardev: "unix:/tmp/s,server=on". The caller frees. */
+char *qemu_chr_filename(const Chardev *chr);
 bool qemu_chr_has_mux(const Chardev *chr);
+
+/* What a mux needs of those above; set once by the monitor's start-up. */
+typedef struct ChardevMuxHooks {
+    bool (*make_monitor)(Chardev *mux, Error **errp); /* for "mon:SPEC" */
+    void (*quit)(void);                               /* C-a x */
+} ChardevMuxHooks;
+void qemu_chr_set_mux_hooks(const ChardevMuxHooks *hooks);
 
 /* Exit: flush what can be flushed at once, restore the terminal, unlink. */
 void qemu_chr_cleanup_all(void);
@@ -92,8 +102,10 @@ bool qemu_chr_fe_backend_open(const CharFrontend *fe);      /* has a peer */
  * qemu_chr_fe_set_handlers: choose who hears input and events
  *
  * All NULL: none; input then waits in the host. @context NULL: main loop;
- * else the context of a thread that runs it. If a peer is there already, an
- * OPENED event follows at once, in @context.
+ * else the context of a thread that runs it (not for a mux). If a peer is
+ * there already, an OPENED event follows at once, in @context. Call it in the
+ * context's thread or while that thread stands still; a context other than
+ * the default one can be left only for the default one.
  */
 void qemu_chr_fe_set_handlers(CharFrontend *fe, IOCanReadHandler *can_read,
                               IOReadHandler *read, IOEventHandler *event,
@@ -109,9 +121,18 @@ void qemu_chr_fe_printf(CharFrontend *fe, const char *fmt, ...)
     G_GNUC_PRINTF(2, 3);
 /* Bytes queued for the peer and not yet taken. Any thread. */
 size_t qemu_chr_fe_queued(const CharFrontend *fe);
-/* Call @cb(@opaque) once, in the front end's context, when all is taken. */
-void qemu_chr_fe_notify_drained(CharFrontend *fe, void (*cb)(void *opaque),
+/* Call @cb(@opaque) once, in the front end's context, when the queue is empty
+ * or given up. Returns false, and does nothing, if it is empty now. */
+bool qemu_chr_fe_notify_drained(CharFrontend *fe, void (*cb)(void *opaque),
                                 void *opaque);
+
+/*
+ * A front end that answers what it reads (a monitor): its queue may grow
+ * to 64 MiB, and a peer that shuts down its sending half gives EOF instead of
+ * CLOSED; the front end then calls qemu_chr_fe_disconnect() after its last
+ * answer, which sends what is queued first.
+ */
+void qemu_chr_fe_set_dialogue(CharFrontend *fe);
 
 /* can_read may now answer otherwise than 0. Any thread. */
 void qemu_chr_fe_accept_input(CharFrontend *fe);
@@ -131,9 +152,13 @@ bool qemu_chr_fe_set_msgfds(CharFrontend *fe, const int *fds, int num,
 
 /* Hang up; a server then waits for the next client. */
 void qemu_chr_fe_disconnect(CharFrontend *fe);
-/* Terminal: pass ^C and friends as bytes (true) or as signals. */
+/* Terminal: true leaves it in line mode with echo, false makes it raw. */
 void qemu_chr_fe_set_echo(CharFrontend *fe, bool echo);
 /* Wait until a peer is there (a server with wait=on waits when made). */
 bool qemu_chr_fe_wait_connected(CharFrontend *fe, Error **errp);
+
+/* chardev-add and kin, info chardev; monitor_init_globals() adds them. */
+extern const HMPCommand hmp_chardev_commands[];
+extern const HMPCommand hmp_chardev_info_commands[];
 
 #endif /* CHARDEV_CHAR_H */
