@@ -26,6 +26,7 @@ typedef struct MonitorOps {
 /* First member of every kind of monitor. */
 struct Monitor {
     const MonitorOps *ops; /* constant */
+    int cpu_index;         /* CPU that commands look at; main loop */
 };
 
 /* @mon NULL: to stdout. */

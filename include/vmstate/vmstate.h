@@ -354,6 +354,15 @@ extern const VMStateInfo vmstate_info_bitmap;
         .flags = VMS_VBUFFER | VMS_POINTER, .offset = offsetof(_s, _f), \
     }
 
+/*
+ * No bytes: @_test must be true of what was loaded before it, else the load
+ * fails with the words @_name. For counts and indexes that later fields use.
+ */
+#define VMSTATE_VALIDATE(_name, _test)                                     \
+    {                                                                      \
+        .name = (_name), .field_exists = (_test), .flags = VMS_MUST_EXIST, \
+    }
+
 /* @_size bytes of 0, ignored on load. */
 #define VMSTATE_UNUSED_FULL(_test, _v, _size)                          \
     {                                                                  \
