@@ -32,7 +32,7 @@ struct FlatView {
     FlatRange *ranges; /* by address */
 };
 
-FlatView *flatview_render(MemoryRegion *root) TSA_REQUIRES(bql);
+FlatView *flatview_render(MemoryRegion *root); /* asserts the BQL */
 const FlatRange *flatview_find(const FlatView *view, hwaddr addr);
 MemoryRegionSection flat_range_section(AddressSpace *as, const FlatRange *fr);
 

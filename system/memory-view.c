@@ -145,6 +145,7 @@ FlatView *flatview_render(MemoryRegion *root)
     GArray *ranges = g_array_new(FALSE, FALSE, sizeof(FlatRange));
     FlatView *view = g_new0(FlatView, 1);
 
+    assert(bql_locked());
     render(ranges, root, 0, (Span){ 0, UINT64_MAX }, false);
     merge_neighbours(ranges);
 

@@ -61,14 +61,15 @@ typedef struct Sweep {
 static ALWAYS_INLINE uint64_t take(const Sweep *s, uint64_t w, uint64_t mask)
 {
     _Atomic uint64_t *word = bitmap_atomic_word(s->src, w);
-    uint64_t bits = mask & atomic_load_explicit(word, memory_order_relaxed);
+    uint64_t bits;
 
-    if (bits == 0 || s->flags & SWEEP_SRC_KEEP) {
-        if (bits && s->flags & SWEEP_SRC_ATOMIC) {
-            /* Pairs with the release of who set the bits. */
-            atomic_thread_fence(memory_order_acquire);
-        }
-        return bits;
+    if (s->flags & SWEEP_SRC_KEEP) {
+        /* Pairs with the release of who set the bits. */
+        return mask & atomic_load_explicit(word, memory_order_acquire);
+    }
+    bits = mask & atomic_load_explicit(word, memory_order_relaxed);
+    if (bits == 0) {
+        return 0;
     }
     if (!(s->flags & SWEEP_SRC_ATOMIC)) {
         s->src[w] &= ~mask;

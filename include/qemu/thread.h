@@ -95,9 +95,9 @@ bool qemu_thread_is_self(const QemuThread *thread);
 int qemu_get_thread_id(void); /* the kernel's */
 
 /* Hold @m until the end of the block. */
-#define QEMU_LOCK_GUARD(m) \
-    g_auto(QemuLockable)   \
-        G_PASTE(qemu_lock_guard_, __COUNTER__) = qemu_lockable_lock(m)
+#define QEMU_LOCK_GUARD(m)                                      \
+    g_auto(QemuLockable) G_PASTE(qemu_lock_guard_, __COUNTER__) \
+        G_GNUC_UNUSED = qemu_lockable_lock(m)
 #define WITH_QEMU_LOCK_GUARD(m)                                         \
     for (g_auto(QemuLockable) qemu_lockable_it = qemu_lockable_lock(m); \
          qemu_lockable_it.mutex; qemu_lockable_unlock(&qemu_lockable_it))
