@@ -177,6 +177,15 @@ uint64_t bitmap_sweep_scalar(uint64_t *dest, uint64_t dest_first, uint64_t *src,
 }
 
 #ifdef HAVE_AVX2_VARIANT
+/* Bit i: word i of @v is not zero. */
+__attribute__((target("avx2"))) static ALWAYS_INLINE unsigned nonzero_words(
+    __m256i v)
+{
+    __m256i zero = _mm256_cmpeq_epi64(v, _mm256_setzero_si256());
+
+    return 15 ^ _mm256_movemask_pd(_mm256_castsi256_pd(zero));
+}
+
 /*
  * Not seen by the thread sanitizer: these loads may race with setters, and
  * may: they only decide where to look. A set bit that they miss was set
@@ -193,7 +202,9 @@ scan_avx2(const uint64_t *words, uint64_t w, uint64_t end)
                                       _mm256_or_si256(c, d));
 
         if (!_mm256_testz_si256(any, any)) {
-            break;
+            return w + __builtin_ctz(nonzero_words(a) | nonzero_words(b) << 4 |
+                                     nonzero_words(c) << 8 |
+                                     nonzero_words(d) << 12);
         }
     }
     while (w < end && !((const volatile uint64_t *)words)[w]) {
