@@ -5,6 +5,8 @@
  */
 #include "qemu/osdep.h"
 
+#include <math.h>
+
 #include "qapi/qapi-types-support.h"
 
 #define BUILTIN(tname, tkind, ctype)       \
@@ -44,8 +46,7 @@ const QapiType qapi_empty_type = {
     .size = 1,
 };
 
-/* How many bytes a value takes where it is held. */
-static size_t slot_size(const QapiType *type)
+size_t qapi_type_slot_size(const QapiType *type)
 {
     switch (type->kind) {
     case QAPI_KIND_STRUCT:
@@ -171,6 +172,24 @@ static json_object *list_to_json(const QapiType *type, const QapiListNode *node)
     return out;
 }
 
+/* With as few digits as say exactly this double. */
+static json_object *number_to_json(double d)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+    assert(isfinite(d)); /* JSON has no others */
+    for (int digits = 15; digits <= 17; digits++) {
+        char format[8];
+
+        snprintf(format, sizeof(format), "%%.%dg", digits);
+        g_ascii_formatd(text, sizeof(text), format, d);
+        if (g_ascii_strtod(text, NULL) == d) {
+            break;
+        }
+    }
+    return json_object_new_double_s(d, text);
+}
+
 static json_object *str_to_json(const char *s)
 {
     /* A char * that nobody set reads as the empty string. */
@@ -208,7 +227,7 @@ json_object *qapi_value_to_json(const QapiType *type, const void *slot)
     case QAPI_KIND_BOOL:
         return json_object_new_boolean(*(const bool *)slot);
     case QAPI_KIND_NUMBER:
-        return json_object_new_double(*(const double *)slot);
+        return number_to_json(*(const double *)slot);
     case QAPI_KIND_ANY:
         return json_object_get(*(json_object *const *)slot);
     case QAPI_KIND_NULL:
@@ -290,7 +309,7 @@ void qapi_value_clear(const QapiType *type, void *slot)
     default:
         break;
     }
-    memset(slot, 0, slot_size(type));
+    memset(slot, 0, qapi_type_slot_size(type));
 }
 
 /* ------------------------------------------------------------ copying */

@@ -34,7 +34,7 @@ json_object *qobject_from_json(const char *text, Error **errp);
 /* The same for @len bytes (which need no final NUL). @ret set on success. */
 bool json_parse(const char *text, size_t len, json_object **ret, Error **errp);
 
-/* One line / indented by 4. Keys keep their order. Caller frees. */
+/* One line / indented. Keys keep their order. Caller frees. */
 char *qobject_to_json(json_object *v);
 char *qobject_to_json_pretty(json_object *v);
 

@@ -182,6 +182,9 @@ void qapi_struct_clear(const QapiType *type, void *obj);
 /* The description of member @name of struct @type; NULL if there is none. */
 const QapiMember *qapi_type_find_member(const QapiType *type, const char *name);
 
+/* Bytes that a value of @type takes where it is held (pointers: one). */
+size_t qapi_type_slot_size(const QapiType *type);
+
 /* The type of JSON value that a value of @type is. */
 QType qapi_type_qtype(const QapiType *type);
 
