@@ -237,7 +237,11 @@ static bool input_bool(Input *in, json_object *v, const Path *path, bool *slot)
     if (text) {
         g_autofree char *where = path_str(path);
 
-        return qemu_parse_bool(where, text, slot, in->errp);
+        if (qemu_parse_bool(where, text, slot, NULL)) {
+            return true;
+        }
+        error_setg(in->errp, "Parameter '%s' expects 'on' or 'off'", where);
+        return false;
     }
     if (!json_object_is_type(v, json_type_boolean)) {
         return fail_type(in, path, "boolean");

@@ -9,6 +9,7 @@
 
 #include "qapi/qapi-types-support.h"
 
+/* Not one by means of the other: `bool` is a macro, and must not expand. */
 #define BUILTIN(tname, tkind, ctype)       \
     const QapiType qapi_##tname##_type = { \
         .name = #tname,                    \
@@ -16,7 +17,11 @@
         .size = sizeof(ctype),             \
     }
 #define BUILTIN_LIST(tname, tkind, ctype)      \
-    BUILTIN(tname, tkind, ctype);              \
+    const QapiType qapi_##tname##_type = {     \
+        .name = #tname,                        \
+        .kind = QAPI_KIND_##tkind,             \
+        .size = sizeof(ctype),                 \
+    };                                         \
     const QapiType qapi_##tname##List_type = { \
         .name = #tname "List",                 \
         .kind = QAPI_KIND_LIST,                \

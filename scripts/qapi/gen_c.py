@@ -357,7 +357,7 @@ def gen_commands_c(schema, module, pending):
 
 
 def gen_init(schema, pending):
-    out = SPDX + NOTE.format('*')
+    out = SPDX + NOTE.format('qapi-schema')
     out += '#include "qemu/osdep.h"\n\n'
     for module in schema.modules:
         out += f'#include "qapi/qapi-commands-{module}.h"\n'

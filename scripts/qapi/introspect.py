@@ -107,7 +107,7 @@ class Introspection:
 def gen_introspect(schema, pending):
     text = json.dumps(Introspection(schema, pending).entities,
                       separators=(', ', ': '))
-    out = SPDX + NOTE.format('*')
+    out = SPDX + NOTE.format('qapi-schema')
     out += '#include "qemu/osdep.h"\n\n#include "qapi/qmp-command.h"\n\n'
     out += 'const char qmp_schema_json[] =\n'
     for i in range(0, len(text), 64):
