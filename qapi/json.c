@@ -39,11 +39,11 @@ struct JSONMessageParser {
     GByteArray *stack; /* the brackets that are open */
     ScanState state;
     char quote;
-    unsigned hex_digits;    /* of a \u, read so far */
-    unsigned unit;          /* its value */
-    bool want_low;          /* a high surrogate was read */
-    size_t word_start;      /* in text */
-    size_t nr_bytes;        /* read, of the value */
+    unsigned hex_digits; /* of a \u, read so far */
+    unsigned unit;       /* its value */
+    bool want_low;       /* a high surrogate was read */
+    size_t word_start;   /* in text */
+    size_t nr_bytes;     /* read, of the value */
     size_t nr_tokens;
     size_t nr_members;
     Error *err; /* the first one */
@@ -496,8 +496,8 @@ static void take_single(void *opaque, json_object *v, Error *err)
 bool json_parse(const char *text, size_t len, json_object **ret, Error **errp)
 {
     Single single = { 0 };
-    g_autoptr(JSONMessageParser) p =
-        json_message_parser_new(take_single, &single);
+    g_autoptr(JSONMessageParser)
+        p = json_message_parser_new(take_single, &single);
 
     json_message_parser_feed(p, text, len);
     json_message_parser_flush(p);

@@ -91,9 +91,8 @@ static bool put(json_object *dict, const char *key, const char *value,
             break;
         }
     }
-    if (!dict ||
-        (json_object_object_get_ex(dict, parts[n - 1], &old) &&
-         json_object_is_type(old, json_type_object))) {
+    if (!dict || (json_object_object_get_ex(dict, parts[n - 1], &old) &&
+                  json_object_is_type(old, json_type_object))) {
         error_setg(errp, "Parameters '%s.*' used inconsistently", key);
         return false;
     }
@@ -221,8 +220,8 @@ json_object *keyval_parse(const char *params, const char *implied_key,
 bool keyval_parse_into(json_object *dict, const char *params,
                        const char *implied_key, bool *p_help, Error **errp)
 {
-    g_autoptr(json_object) more =
-        keyval_parse(params, implied_key, p_help, errp);
+    g_autoptr(json_object)
+        more = keyval_parse(params, implied_key, p_help, errp);
 
     return more && keyval_merge(dict, more, errp);
 }
@@ -252,8 +251,7 @@ bool keyval_merge(json_object *dst, json_object *src, Error **errp)
         } else if (type == json_type_array) {
             for (size_t i = 0; i < json_object_array_length(value); i++) {
                 json_object_array_add(
-                    old,
-                    json_object_get(json_object_array_get_idx(value, i)));
+                    old, json_object_get(json_object_array_get_idx(value, i)));
             }
         } else {
             json_object_object_add(dst, key, json_object_get(value));

@@ -6,8 +6,7 @@
 
 /* -------------------------------------------------------- description */
 
-const Property *object_class_property_find(ObjectClass *klass,
-                                           const char *name)
+const Property *object_class_property_find(ObjectClass *klass, const char *name)
 {
     for (; klass; klass = klass->parent) {
         const Property *prop = klass->info->props;
@@ -195,8 +194,8 @@ static bool check_settable(Object *obj, const Property *prop, Error **errp)
 }
 
 /* What the path @value leads to, of type @type; "" is no object. */
-static bool resolve_link(const char *name, const char *type,
-                         json_object *value, Object **target, Error **errp)
+static bool resolve_link(const char *name, const char *type, json_object *value,
+                         Object **target, Error **errp)
 {
     const char *path;
     bool ambiguous;
@@ -295,10 +294,10 @@ static bool set_slot(Object *obj, Slot *slot, json_object *value,
     switch (slot->kind) {
     case SLOT_ALIAS:
         return input == QAPI_INPUT_KEYVAL
-                   ? object_property_set_keyval(slot->target,
-                                                slot->target_name, value, errp)
-                   : object_property_set(slot->target, slot->target_name,
-                                         value, errp);
+                   ? object_property_set_keyval(slot->target, slot->target_name,
+                                                value, errp)
+                   : object_property_set(slot->target, slot->target_name, value,
+                                         errp);
     case SLOT_LINK:
         if (!resolve_link(slot->name, slot->target_type, value, &target,
                           errp)) {
@@ -372,8 +371,8 @@ bool object_property_set_str(Object *obj, const char *name, const char *value,
 bool object_property_set_bool(Object *obj, const char *name, bool value,
                               Error **errp)
 {
-    return set_owned(obj, name, json_object_new_boolean(value),
-                     QAPI_INPUT_JSON, errp);
+    return set_owned(obj, name, json_object_new_boolean(value), QAPI_INPUT_JSON,
+                     errp);
 }
 
 bool object_property_set_int(Object *obj, const char *name, int64_t value,
@@ -386,8 +385,8 @@ bool object_property_set_int(Object *obj, const char *name, int64_t value,
 bool object_property_set_uint(Object *obj, const char *name, uint64_t value,
                               Error **errp)
 {
-    return set_owned(obj, name, json_object_new_uint64(value),
-                     QAPI_INPUT_JSON, errp);
+    return set_owned(obj, name, json_object_new_uint64(value), QAPI_INPUT_JSON,
+                     errp);
 }
 
 bool object_property_set_link(Object *obj, const char *name, Object *value,
@@ -500,8 +499,7 @@ static json_object *get_typed(Object *obj, const char *name, json_type type,
 
 char *object_property_get_str(Object *obj, const char *name, Error **errp)
 {
-    json_object *value =
-        get_typed(obj, name, json_type_string, "string", errp);
+    json_object *value = get_typed(obj, name, json_type_string, "string", errp);
     char *str = value ? g_strdup(json_object_get_string(value)) : NULL;
 
     json_object_put(value);
@@ -510,8 +508,8 @@ char *object_property_get_str(Object *obj, const char *name, Error **errp)
 
 bool object_property_get_bool(Object *obj, const char *name, Error **errp)
 {
-    json_object *value =
-        get_typed(obj, name, json_type_boolean, "boolean", errp);
+    json_object *value = get_typed(obj, name, json_type_boolean, "boolean",
+                                   errp);
     bool b = value && json_object_get_boolean(value);
 
     json_object_put(value);

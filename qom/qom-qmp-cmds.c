@@ -63,8 +63,8 @@ ObjectTypeInfoList *qmp_qom_list_types(const char *implements,
                                        Error **errp)
 {
     ObjectTypeInfoList *list = NULL, **tail = &list;
-    GSList *classes =
-        object_class_get_list(implements, has_abstract && abstract);
+    GSList *classes = object_class_get_list(implements,
+                                            has_abstract && abstract);
 
     for (GSList *l = classes; l; l = l->next) {
         ObjectClass *klass = l->data;
@@ -140,8 +140,8 @@ static ObjectClass *class_by_name(const char *type, Error **errp)
     ObjectClass *klass = object_class_by_name(type);
 
     if (!klass) {
-        error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND,
-                  "Class '%s' not found", type);
+        error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND, "Class '%s' not found",
+                  type);
     }
     return klass;
 }

@@ -124,8 +124,7 @@ static bool can_be_deleted(Object *obj)
 
 bool user_creatable_del(const char *id, Error **errp)
 {
-    Object *obj =
-        object_resolve_path_component(object_get_objects_root(), id);
+    Object *obj = object_resolve_path_component(object_get_objects_root(), id);
 
     if (!obj || !object_dynamic_cast(obj, TYPE_USER_CREATABLE)) {
         error_setg(errp, "object '%s' not found", id);

@@ -40,14 +40,15 @@ static void test_accepts(void)
 
 static void test_exact_integers(void)
 {
-    g_autoptr(json_object) big =
-        qobject_from_json("18446744073709551615", &error_abort);
-    g_autoptr(json_object) beyond =
-        qobject_from_json("18446744073709551616", &error_abort);
+    g_autoptr(json_object)
+        big = qobject_from_json("18446744073709551615", &error_abort);
+    g_autoptr(json_object)
+        beyond = qobject_from_json("18446744073709551616", &error_abort);
 
     g_assert_cmpuint(json_object_get_uint64(big), ==, UINT64_MAX);
     g_assert_true(json_object_is_type(beyond, json_type_double));
-    g_assert_cmpfloat(json_object_get_double(beyond), ==, 18446744073709551616.0);
+    g_assert_cmpfloat(json_object_get_double(beyond), ==,
+                      18446744073709551616.0);
 }
 
 static void check_refused(const char *text, size_t len, const char *words)
@@ -179,9 +180,9 @@ static void note(void *opaque, json_object *v, Error *err)
 {
     GString *out = opaque;
 
-    g_string_append(out, err ? "!"
-                             : json_object_to_json_string_ext(
-                                   v, JSON_C_TO_STRING_PLAIN));
+    g_string_append(
+        out,
+        err ? "!" : json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN));
     g_string_append_c(out, ' ');
     json_object_put(v);
     error_free(err);

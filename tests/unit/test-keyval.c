@@ -7,7 +7,7 @@
 
 typedef struct Case {
     const char *params, *implied_key;
-    const char *want; /* JSON; or NULL, then: */
+    const char *want;  /* JSON; or NULL, then: */
     const char *words; /* of the error */
 } Case;
 
@@ -57,12 +57,12 @@ static void test_cases(void)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const Case *c = &cases[i];
         Error *err = NULL;
-        g_autoptr(json_object) v =
-            keyval_parse(c->params, c->implied_key, NULL, &err);
+        g_autoptr(json_object)
+            v = keyval_parse(c->params, c->implied_key, NULL, &err);
 
         if (c->want) {
-            g_autoptr(json_object) want =
-                qobject_from_json(c->want, &error_abort);
+            g_autoptr(json_object)
+                want = qobject_from_json(c->want, &error_abort);
 
             if (err || !json_object_equal(v, want)) {
                 g_error("%s: %s", c->params,
@@ -79,19 +79,19 @@ static void test_cases(void)
 
 static void test_help(void)
 {
-    static const char *const asks[] = { "help", "?", "a=1,help", "virt,help",
-                                        "help,a=1", "a=1,?,b=2" };
+    static const char *const asks[] = { "help",      "?",        "a=1,help",
+                                        "virt,help", "help,a=1", "a=1,?,b=2" };
     bool help;
 
     for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
-        g_autoptr(json_object) v =
-            keyval_parse(asks[i], "type", &help, &error_abort);
+        g_autoptr(json_object)
+            v = keyval_parse(asks[i], "type", &help, &error_abort);
 
         g_assert_true(help);
     }
     {
-        g_autoptr(json_object) v =
-            keyval_parse("a=help", NULL, &help, &error_abort);
+        g_autoptr(json_object)
+            v = keyval_parse("a=help", NULL, &help, &error_abort);
 
         g_assert_false(help);
     }
@@ -112,9 +112,8 @@ static void test_depth(void)
 
 static void test_merge(void)
 {
-    g_autoptr(json_object) dst =
-        keyval_parse("virt,gic-version=2,a.b=1,l.0=x", "type", NULL,
-                     &error_abort);
+    g_autoptr(json_object) dst = keyval_parse("virt,gic-version=2,a.b=1,l.0=x",
+                                              "type", NULL, &error_abort);
     g_autoptr(json_object) want = qobject_from_json(
         "{'type':'virt','gic-version':'3','a':{'b':'1','c':'2'},"
         "'l':['x','y'],'usb':'off'}",

@@ -56,8 +56,8 @@ static void test_scalars(void)
         "'u32':4294967295,'u64':18446744073709551615,"
         "'size':18446744073709551615,'n':-0.5,'b':true,'any':null,"
         "'colour':'dark-green'}");
-    g_autoptr(TestScalars) t = qapi_TestScalars_from_json(v, NULL,
-                                                          &error_abort);
+    g_autoptr(TestScalars)
+        t = qapi_TestScalars_from_json(v, NULL, &error_abort);
     g_autoptr(TestScalars) copy = qapi_TestScalars_clone(t);
     g_autoptr(json_object) back = qapi_TestScalars_to_json(copy);
 
@@ -85,8 +85,8 @@ static void test_scalars(void)
 static void test_absent(void)
 {
     g_autoptr(json_object) v = json("{}");
-    g_autoptr(TestScalars) t = qapi_TestScalars_from_json(v, NULL,
-                                                          &error_abort);
+    g_autoptr(TestScalars)
+        t = qapi_TestScalars_from_json(v, NULL, &error_abort);
     g_autoptr(json_object) back = qapi_TestScalars_to_json(t);
 
     g_assert_false(t->has_i || t->has_u8 || t->has_b || t->has_colour);
@@ -96,8 +96,9 @@ static void test_absent(void)
 
 static void test_range(void)
 {
-    REFUSED(TestScalars, "{'i8':128}", "'i8' expects an integer from -128 to "
-                                       "127");
+    REFUSED(TestScalars, "{'i8':128}",
+            "'i8' expects an integer from -128 to "
+            "127");
     REFUSED(TestScalars, "{'i8':-129}", "-128");
     REFUSED(TestScalars, "{'i16':32768}", "32767");
     REFUSED(TestScalars, "{'i32':-2147483649}", "-2147483648");
@@ -149,8 +150,9 @@ static void test_paths(void)
             "{'scalars':{},'outer':{'type':'shape','kind':'polygon','corners':"
             "[{'x':1,'y':2},{'x':1,'y':'2'}]}}",
             "'outer.corners[1].y'");
-    REFUSED(TestAll, "{'scalars':{},'outer':{'type':'point','x':1,'y':2,"
-                     "'name':'n','kind':'circle'}}",
+    REFUSED(TestAll,
+            "{'scalars':{},'outer':{'type':'point','x':1,'y':2,"
+            "'name':'n','kind':'circle'}}",
             "'outer.kind' is unexpected");
     REFUSED(TestAll, "{'scalars':{},'alternates':[1,'x']}",
             "'alternates[1]', expected: TestAlternate");
@@ -215,8 +217,8 @@ static void test_every_member_missing(void)
         (void)unused;
         json_object_object_del(less, key);
         t = qapi_TestAll_from_json(less, NULL, NULL);
-        g_assert_true(!t == !(strcmp(key, "outer") == 0 ||
-                              strcmp(key, "maybe") == 0));
+        g_assert_true(
+            !t == !(strcmp(key, "outer") == 0 || strcmp(key, "maybe") == 0));
         qapi_free_TestAll(t);
     }
 }
@@ -229,8 +231,8 @@ static void test_keyval_scalars(void)
         "s=1,i=-0x10,u8=255,u64=18446744073709551615,size=1.5G,n=2.5e3,b=on,"
         "colour=blue",
         NULL, NULL, &error_abort);
-    g_autoptr(TestScalars) t = qapi_TestScalars_from_keyval(v, NULL,
-                                                            &error_abort);
+    g_autoptr(TestScalars)
+        t = qapi_TestScalars_from_keyval(v, NULL, &error_abort);
 
     g_assert_cmpstr(t->s, ==, "1");
     g_assert_cmpint(t->i, ==, -16);
@@ -285,8 +287,8 @@ static void test_keyval_alternate(void)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         g_autoptr(json_object) v = json(cases[i].text);
-        g_autoptr(TestAlternate) t =
-            qapi_TestAlternate_from_keyval(v, NULL, &error_abort);
+        g_autoptr(TestAlternate)
+            t = qapi_TestAlternate_from_keyval(v, NULL, &error_abort);
         g_autoptr(json_object) back = qapi_TestAlternate_to_json(t);
 
         assert_json(back, cases[i].json);
@@ -343,11 +345,11 @@ static json_object *call(const char *name, const char *args, Error **errp)
 
 static void test_commands(void)
 {
-    g_autoptr(json_object) moved = call(
-        "test-move", "{'point':{'x':1,'y':2},'labels':['a','b']}",
-        &error_abort);
-    g_autoptr(json_object) kind = call("test-boxed", "{'kind':'nothing'}",
-                                       &error_abort);
+    g_autoptr(json_object)
+        moved = call("test-move", "{'point':{'x':1,'y':2},'labels':['a','b']}",
+                     &error_abort);
+    g_autoptr(json_object)
+        kind = call("test-boxed", "{'kind':'nothing'}", &error_abort);
     g_autoptr(json_object) raw = call("test-raw", "{'x':[1]}", &error_abort);
 
     assert_json(moved, "{'x':2,'y':2,'name':'a'}");
@@ -404,10 +406,10 @@ static void take_event(void *opaque, const char *name, json_object *event)
     json_object *data = NULL;
 
     json_object_object_get_ex(event, "data", &data);
-    g_string_append_printf(out, "%s %s;", name,
-                           data ? json_object_to_json_string_ext(
-                                      data, JSON_C_TO_STRING_PLAIN)
-                                : "-");
+    g_string_append_printf(
+        out, "%s %s;", name,
+        data ? json_object_to_json_string_ext(data, JSON_C_TO_STRING_PLAIN)
+             : "-");
 }
 
 static void test_events(void)
@@ -453,25 +455,25 @@ static void test_introspection(void)
     g_autoptr(json_object) schema = json(qmp_schema_json);
     json_object *move = find(schema, "test-move");
     json_object *args = find(schema, str_of(move, "arg-type"));
-    json_object *shape = find(
-        schema, str_of(find(schema, "test-boxed"), "arg-type"));
+    json_object *shape = find(schema,
+                              str_of(find(schema, "test-boxed"), "arg-type"));
     json_object *member, *values;
 
     g_assert_null(find(schema, "test-pending"));
     g_assert_null(find(schema, "TestPoint")); /* names are masked */
-    assert_json(json_object_object_get(find(schema, "test-nothing"),
-                                       "allow-oob"),
-                "true");
+    assert_json(
+        json_object_object_get(find(schema, "test-nothing"), "allow-oob"),
+        "true");
     assert_json(find(schema, "int"),
                 "{'meta-type':'builtin','name':'int','json-type':'int'}");
     g_assert_cmpstr(str_of(find(schema, "TEST_PLAIN"), "meta-type"), ==,
                     "event");
-    member =
-        json_object_array_get_idx(json_object_object_get(args, "members"), 1);
+    member = json_object_array_get_idx(json_object_object_get(args, "members"),
+                                       1);
     assert_json(member, "{'name':'by','type':'int','default':null,"
                         "'features':['unstable']}");
-    member =
-        json_object_array_get_idx(json_object_object_get(args, "members"), 2);
+    member = json_object_array_get_idx(json_object_object_get(args, "members"),
+                                       2);
     g_assert_cmpstr(str_of(member, "type"), ==, "[str]");
     g_assert_cmpstr(str_of(find(schema, "[str]"), "element-type"), ==, "str");
     g_assert_cmpstr(str_of(shape, "tag"), ==, "kind");
