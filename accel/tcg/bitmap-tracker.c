@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bitmap tracker: dirty pages by write-protect faults of the software engine.
+ *
+ * Three bitmaps per armed block, one bit per page:
+ *
+ *   writable   a vCPU may have a write entry: stores go unseen
+ *   log        written, not collected
+ *   collected  published to the block's bitmaps, not cleaned yet
+ *
+ *   clean page     writable 0
+ *   fault          writable = 1 ; unless in log or collected: log = 1 ;
+ *                  then the write entry, then the store
+ *   collect        log -> collected and block bitmaps
+ *   clean          take collected (atomic) ; writable = 0 for exactly these ;
+ *                  handshake: all stores that began before are finished and
+ *                  no write entry is left
+ *
+ * Order in a fault: writable before log. With log first, a collect and a
+ * clean between the two would leave the page writable with nobody to report
+ * it. As it is, what is collected has been made writable before, so clean
+ * takes that back; a fault that is between the two when clean comes is in
+ * nobody's collected set, is not touched, and is logged right after.
+ *
+ * A store between collect and clean is not reported again: clean comes before
+ * the content is read, and waits for it.
+ *
+ * Arming costs one handshake and three allocations of zero pages: no walk
+ * over memory or translations.
+ */
+#include "qemu/osdep.h"
+
+#include <sys/mman.h>
+
+#include "tcg-int.h"
+#include "qemu/bitmap.h"
+#include "qemu/error.h"
+#include "qemu/sweep.h"
+#include "system/dirty-tracker.h"
+
+/* Words of log taken at a time: 32,768 pages. */
+#define CHUNK_WORDS 512u
+#define CHUNK_BITS  (CHUNK_WORDS * 64u)
+
+static bool bitmap_probe(Error **errp)
+{
+    return true;
+}
+
+static bool bitmap_setup(Error **errp)
+{
+    return true;
+}
+
+static size_t bitmap_bytes(const TcgRam *ram)
+{
+    return ROUND_UP(bits_to_words(ram->nr_pages) * sizeof(uint64_t),
+                    TCG_PAGE_SIZE);
+}
+
+static uint64_t *alloc_bitmap(const TcgRam *ram)
+{
+    void *p = mmap(NULL, bitmap_bytes(ram), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void free_bitmaps(TcgRam *ram)
+{
+    uint64_t **maps[] = { &ram->log, &ram->writable, &ram->collected };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(maps); i++) {
+        if (*maps[i]) {
+            munmap(*maps[i], bitmap_bytes(ram));
+            *maps[i] = NULL;
+        }
+    }
+}
+
+static bool alloc_bitmaps(TcgRam *ram)
+{
+    ram->log = alloc_bitmap(ram);
+    ram->writable = alloc_bitmap(ram);
+    ram->collected = alloc_bitmap(ram);
+    if (ram->log && ram->writable && ram->collected) {
+        return true;
+    }
+    free_bitmaps(ram);
+    return false;
+}
+
+static bool bitmap_start(RAMBlock *const *blocks, size_t nr_blocks,
+                         DirtyTrackerFirst *first, Error **errp)
+{
+    size_t i;
+
+    for (i = 0; i < nr_blocks; i++) {
+        if (!alloc_bitmaps(tcg_ram_get(blocks[i]))) {
+            error_setg(errp, "no memory for the dirty bitmaps of block '%s'",
+                       qemu_ram_get_idstr(blocks[i]));
+            while (i-- > 0) {
+                free_bitmaps(tcg_ram_get(blocks[i]));
+            }
+            return false;
+        }
+    }
+    for (i = 0; i < nr_blocks; i++) {
+        /* Release: who sees it sees the bitmaps. */
+        atomic_store_explicit(&tcg_ram_get(blocks[i])->tracked, true,
+                              memory_order_release);
+    }
+    /* Write entries from before are gone after this. */
+    tcg_handshake();
+    *first = DIRTY_TRACKER_FIRST_WRITTEN;
+    return true;
+}
+
+static void bitmap_stop(RAMBlock *const *blocks, size_t nr_blocks)
+{
+    size_t i;
+
+    for (i = 0; i < nr_blocks; i++) {
+        atomic_store(&tcg_ram_get(blocks[i])->tracked, false);
+    }
+    /* Nobody is in a fault that still uses the bitmaps after this. */
+    tcg_handshake();
+    for (i = 0; i < nr_blocks; i++) {
+        free_bitmaps(tcg_ram_get(blocks[i]));
+    }
+}
+
+void tcg_bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
+{
+    if (!test_bit_atomic(page, ram->writable)) {
+        tcg_test_point(TCG_POINT_FAULT, v);
+        test_and_set_bit_atomic(page, ram->writable);
+        tcg_test_point(TCG_POINT_FAULT_HALF, v);
+    }
+    /*
+     * Also when the page was writable already: the vCPU that made it so may
+     * not have got to this yet, and a collect that comes after our store must
+     * find the page.
+     */
+    if (!test_bit_atomic(page, ram->log) &&
+        !test_bit_atomic(page, ram->collected) &&
+        !test_and_set_bit_atomic(page, ram->log)) {
+        tcg_count(&v->stats.dirty_faults);
+    }
+}
+
+static void collect_chunk(TcgRam *ram, uint64_t page, uint64_t nr_pages)
+{
+    uint64_t taken[CHUNK_WORDS] = { 0 };
+
+    if (bitmap_sweep(taken, 0, ram->log, page, nr_pages, SWEEP_SRC_ATOMIC,
+                     NULL) == 0) {
+        return;
+    }
+    tcg_test_point(TCG_POINT_COLLECTED, NULL);
+    bitmap_sweep(ram->collected, page, taken, 0, nr_pages,
+                 SWEEP_SRC_KEEP | SWEEP_DEST_ATOMIC, NULL);
+    ram_block_merge_dirty(ram->rb, page, taken, 0, nr_pages, 0,
+                          DIRTY_CLIENTS_NOCODE);
+}
+
+static void collect_ram(TcgRam *ram, ram_addr_t start, ram_addr_t length)
+{
+    uint64_t page = start >> TCG_PAGE_BITS, end;
+
+    end = MIN(DIV_ROUND_UP(start + length, TCG_PAGE_SIZE), ram->nr_pages);
+    while (page < end) {
+        uint64_t n = MIN(end - page, CHUNK_BITS - page % CHUNK_BITS);
+
+        collect_chunk(ram, page, n);
+        page += n;
+    }
+}
+
+static bool is_tracked(TcgRam *ram)
+{
+    return atomic_load_explicit(&ram->tracked, memory_order_acquire);
+}
+
+static void bitmap_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
+                           unsigned flags)
+{
+    unsigned iter = 0;
+    TcgRam *ram;
+
+    if (block) {
+        ram = tcg_ram_get(block);
+        if (is_tracked(ram)) {
+            collect_ram(ram, start, length);
+        }
+        return;
+    }
+    while ((ram = tcg_ram_next(&iter))) {
+        if (is_tracked(ram)) {
+            collect_ram(ram, 0, ram->nr_pages << TCG_PAGE_BITS);
+        }
+    }
+}
+
+/* Returns whether any page of the word was taken. */
+static bool clean_word(TcgRam *ram, uint64_t word, uint64_t mask)
+{
+    _Atomic uint64_t *collected = bitmap_atomic_word(ram->collected, word);
+    uint64_t taken;
+
+    if (!(atomic_load_explicit(collected, memory_order_relaxed) & mask)) {
+        return false;
+    }
+    taken = atomic_fetch_and(collected, ~mask) & mask;
+    tcg_test_point(TCG_POINT_CLEAN_TAKEN, NULL);
+    atomic_fetch_and(bitmap_atomic_word(ram->writable, word), ~taken);
+    return taken != 0;
+}
+
+static void bitmap_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
+{
+    TcgRam *ram = tcg_ram_get(block);
+    uint64_t page = start >> TCG_PAGE_BITS, end;
+    bool any = false;
+
+    if (!is_tracked(ram)) {
+        return;
+    }
+    end = MIN(DIV_ROUND_UP(start + length, TCG_PAGE_SIZE), ram->nr_pages);
+    while (page < end) {
+        uint64_t n = MIN(end - page, 64 - page % 64);
+
+        any |= clean_word(ram, page / 64,
+                          word_mask(page % 64, page % 64 + n - 1));
+        page += n;
+    }
+    if (any) {
+        tcg_test_point(TCG_POINT_CLEAN_ASKED, NULL);
+        tcg_handshake();
+    }
+}
+
+static bool bitmap_attribute(CPUState *cpu, uint64_t *pages)
+{
+    TcgVcpu *v = cpu->accel_data;
+    uint64_t now, before;
+
+    if (!v) {
+        return false;
+    }
+    now = atomic_load(&v->stats.dirty_faults);
+    before = atomic_exchange(&v->faults_attributed, now);
+    *pages = now - before;
+    return true;
+}
+
+const DirtyTrackerOps tcg_bitmap_tracker = {
+    .name = "bitmap",
+    .probe = bitmap_probe,
+    .setup = bitmap_setup,
+    .start = bitmap_start,
+    .stop = bitmap_stop,
+    .collect = bitmap_collect,
+    .clean = bitmap_clean,
+    .attribute = bitmap_attribute,
+};

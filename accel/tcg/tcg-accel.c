@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Accelerator `tcg`: vCPU threads that execute A64 code in software. */
+#include "qemu/osdep.h"
+
+#include "accel/tcg.h"
+#include "qemu/main-loop.h"
+#include "system/accel.h"
+#include "system/dirty-tracker.h"
+#include "tcg-int.h"
+
+#define TYPE_TCG_ACCEL ACCEL_CLASS_NAME("tcg")
+
+/* The BQL is given up in the middle: more than the analysis can follow. */
+static void *TSA_NO_CHECK tcg_vcpu_thread(void *opaque)
+{
+    CPUState *cpu = opaque;
+
+    vcpu_thread_begin(cpu);
+    while (vcpu_thread_wait(cpu)) {
+        bql_unlock();
+        vcpu_run_begin(cpu);
+        tcg_exec(cpu->accel_data);
+        vcpu_run_end(cpu);
+        bql_lock();
+    }
+    vcpu_thread_end(cpu);
+    return NULL;
+}
+
+static bool tcg_create_vcpu_thread(CPUState *cpu, Error **errp)
+{
+    g_autofree char *name = vcpu_thread_name(cpu, "TCG");
+
+    tcg_vcpu_new(cpu);
+    return qemu_thread_create(cpu->thread, name, tcg_vcpu_thread, cpu,
+                              QEMU_THREAD_JOINABLE, errp);
+}
+
+static void tcg_kick_vcpu_thread(CPUState *cpu)
+{
+    TcgVcpu *v = cpu->accel_data;
+
+    if (v) {
+        tcg_ask(v);
+        qemu_event_set(&v->wake);
+    }
+}
+
+static void tcg_handle_interrupt(CPUState *cpu, uint32_t mask)
+{
+    tcg_kick_vcpu_thread(cpu);
+}
+
+/* Memory may have been replaced under the stopped vCPU (reset, load). */
+static void tcg_forget_code(CPUState *cpu)
+{
+    TcgVcpu *v = cpu->accel_data;
+
+    if (v) {
+        v->flush_pending = true;
+        tcg_ask(v);
+    }
+}
+
+static const AccelOps tcg_accel_ops = {
+    .create_vcpu_thread = tcg_create_vcpu_thread,
+    .kick_vcpu_thread = tcg_kick_vcpu_thread,
+    .handle_interrupt = tcg_handle_interrupt,
+    .synchronize_post_reset = tcg_forget_code,
+    .synchronize_post_init = tcg_forget_code,
+};
+
+/* After this, no vCPU uses what the old map showed. */
+static void tcg_map_changed(MemoryListener *listener)
+{
+    tcg_handshake();
+}
+
+static MemoryListener tcg_listener = {
+    .name = "tcg",
+    .priority = MEMORY_LISTENER_PRIORITY_ACCEL,
+    .commit = tcg_map_changed,
+};
+
+static bool tcg_init_machine(AccelState *as, MachineState *ms, Error **errp)
+{
+    tcg_code_init();
+    memory_listener_register(&tcg_listener, &address_space_memory);
+    return dirty_tracker_select(&tcg_bitmap_tracker, errp);
+}
+
+static const DirtyTrackerOps *const tcg_trackers[] = {
+    &tcg_bitmap_tracker,
+    NULL,
+};
+
+static void tcg_accel_class_init(ObjectClass *oc, const void *data)
+{
+    AccelClass *ac = ACCEL_CLASS(oc);
+
+    ac->name = "tcg";
+    ac->ops = &tcg_accel_ops;
+    ac->init_machine = tcg_init_machine;
+    ac->trackers = tcg_trackers;
+}
+
+static const TypeInfo tcg_accel_type_info = {
+    .name = TYPE_TCG_ACCEL,
+    .parent = TYPE_ACCEL,
+    .class_init = tcg_accel_class_init,
+};
+
+void tcg_accel_register_types(void)
+{
+    type_register_static(&tcg_accel_type_info);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TLB: filling it, and forgetting it.
+ *
+ * Entries are found by the low bits of the page number. A write tag is filled
+ * only if a store to the page needs no further attention: the page is dirty
+ * already (or not tracked) and no cached code came from it.
+ */
+#include "qemu/osdep.h"
+
+#include "tcg-int.h"
+#include "qemu/bitmap.h"
+#include "target/arm/syndrome.h"
+
+#define MAX_RAMS            1024
+#define FSC_ADDRESS_SIZE_L0 0x00
+
+/* One list per process: RAM blocks are. Append-only, as vCPUs keep pointers. */
+static struct {
+    TcgRam *rams[MAX_RAMS];
+    _Atomic unsigned nr; /* published by release */
+    QemuMutex lock;
+} ram_list;
+
+static void __attribute__((constructor)) ram_list_init(void)
+{
+    qemu_mutex_init(&ram_list.lock);
+}
+
+static TcgRam *ram_find(RAMBlock *rb)
+{
+    unsigned n = atomic_load_explicit(&ram_list.nr, memory_order_acquire), i;
+
+    for (i = 0; i < n; i++) {
+        if (ram_list.rams[i]->rb == rb) {
+            return ram_list.rams[i];
+        }
+    }
+    return NULL;
+}
+
+TcgRam *tcg_ram_get(RAMBlock *rb)
+{
+    TcgRam *ram = ram_find(rb);
+    unsigned n;
+
+    if (ram) {
+        return ram;
+    }
+    QEMU_LOCK_GUARD(&ram_list.lock);
+    ram = ram_find(rb);
+    if (ram) {
+        return ram;
+    }
+    ram = g_new0(TcgRam, 1);
+    ram->rb = qemu_ram_ref(rb);
+    ram->host = qemu_ram_get_host_addr(rb);
+    ram->first_page = qemu_ram_get_offset(rb) >> TCG_PAGE_BITS;
+    ram->nr_pages = DIV_ROUND_UP(qemu_ram_get_max_length(rb), TCG_PAGE_SIZE);
+    ram->code_dirty = ram_block_dirty_bitmap(rb, DIRTY_MEMORY_CODE,
+                                             &ram->code_dirty_first);
+    /* Mostly never touched: the allocator maps zero pages for it. */
+    ram->code_mask = calloc(ram->nr_pages, sizeof(*ram->code_mask));
+    g_assert(ram->code_mask);
+    n = atomic_load_explicit(&ram_list.nr, memory_order_relaxed);
+    g_assert(n < MAX_RAMS);
+    ram_list.rams[n] = ram;
+    atomic_store_explicit(&ram_list.nr, n + 1, memory_order_release);
+    return ram;
+}
+
+TcgRam *tcg_ram_next(unsigned *iter)
+{
+    unsigned n = atomic_load_explicit(&ram_list.nr, memory_order_acquire);
+
+    return *iter < n ? ram_list.rams[(*iter)++] : NULL;
+}
+
+static void clear_entries(TcgVcpu *v)
+{
+    unsigned i;
+
+    for (i = 0; i < TCG_TLB_SIZE; i++) {
+        v->tlb[i].rtag = v->tlb[i].wtag = TCG_TAG_NONE;
+    }
+    v->rgen = v->wgen = 1u << TCG_GEN_SHIFT;
+}
+
+void tcg_tlb_init(TcgVcpu *v)
+{
+    clear_entries(v);
+    v->view = address_space_get_flatview(v->cs->as);
+    v->view_generation = address_space_generation(v->cs->as);
+}
+
+/* One step of a generation; after the last one entries are really cleared. */
+static uint64_t next_gen(TcgVcpu *v, uint64_t gen)
+{
+    if (gen == TCG_GEN_LAST << TCG_GEN_SHIFT) {
+        clear_entries(v);
+        return v->wgen;
+    }
+    return gen + (1u << TCG_GEN_SHIFT);
+}
+
+void tcg_tlb_forget_writes(TcgVcpu *v)
+{
+    v->wgen = next_gen(v, v->wgen);
+}
+
+void tcg_tlb_flush(TcgVcpu *v)
+{
+    FlatView *old = v->view;
+
+    /* The generation first: a view that comes later has a later one. */
+    v->view_generation = address_space_generation(v->cs->as);
+    v->view = address_space_get_flatview(v->cs->as);
+    flatview_unref(old);
+    clear_entries(v);
+    /* Not now: the block that is being executed would go. */
+    v->flush_pending = true;
+    tcg_ask(v);
+}
+
+static void raise_abort(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
+                        bool external, unsigned fsc)
+{
+    if (access == TCG_FETCH) {
+        v->env->exception.vaddress = va;
+        tcg_raise(v, va, EXCP_PREFETCH_ABORT,
+                  syn_insn_abort(!v->user, external, fsc));
+    } else {
+        tcg_raise_data_abort(v, op, va, access == TCG_WRITE, external, fsc);
+    }
+}
+
+/*
+ * Virtual to physical. Translation is off: the address is physical, if it
+ * has no bits above the physical address size. The place of the MMU.
+ */
+static bool translate(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
+                      hwaddr *phys)
+{
+    if (va >> v->phys_bits) {
+        raise_abort(v, op, va, access, false, FSC_ADDRESS_SIZE_L0);
+        return false;
+    }
+    *phys = va;
+    return true;
+}
+
+static TcgRam *ram_of(TcgVcpu *v, RAMBlock *rb)
+{
+    if (!v->last_ram || v->last_ram->rb != rb) {
+        v->last_ram = tcg_ram_get(rb);
+    }
+    return v->last_ram;
+}
+
+/* A store to this page of RAM is coming: what must happen before. */
+static void prepare_write(TcgVcpu *v, TcgTlbEntry *e, vaddr va, TcgTarget *t)
+{
+    /* Acquire: pairs with the release in the tracker's start. */
+    if (atomic_load_explicit(&t->ram->tracked, memory_order_acquire)) {
+        tcg_bitmap_mark(v, t->ram, t->page);
+        tcg_test_point(TCG_POINT_MARKED, v);
+    }
+    t->has_code = tcg_code_is_clean(t->ram, t->page);
+    e->wtag = t->has_code ? TCG_TAG_NONE : (va & TCG_PAGE_MASK) | v->wgen;
+}
+
+bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
+               TcgTarget *t)
+{
+    TcgTlbEntry *e = &v->tlb[(va >> TCG_PAGE_BITS) & (TCG_TLB_SIZE - 1)];
+    uint64_t rtag = (va & TCG_PAGE_MASK) | v->rgen;
+    MemoryTranslation m;
+
+    t->has_code = false;
+    if (e->rtag == rtag && access != TCG_FETCH &&
+        !(access == TCG_WRITE && e->wtag == TCG_TAG_ROM)) {
+        t->ram = e->ram;
+        t->host = (void *)(uintptr_t)(va + e->addend);
+        t->page = (uint64_t)((uint8_t *)t->host - e->ram->host) >>
+                  TCG_PAGE_BITS;
+        if (access == TCG_WRITE &&
+            e->wtag != ((va & TCG_PAGE_MASK) | v->wgen)) {
+            tcg_count(&v->stats.tlb_fills);
+            prepare_write(v, e, va, t);
+        }
+        return true;
+    }
+    if (!translate(v, op, va, access, &t->phys)) {
+        return false;
+    }
+    tcg_count(&v->stats.tlb_fills);
+    if (!flatview_translate(v->view, t->phys, &m)) {
+        raise_abort(v, op, va, access, false, FSC_EXTERNAL);
+        return false;
+    }
+    if (!m.block || (m.readonly && access == TCG_WRITE)) {
+        if (access == TCG_FETCH) {
+            raise_abort(v, op, va, access, false, FSC_EXTERNAL);
+            return false;
+        }
+        t->host = NULL;
+        return true;
+    }
+    t->ram = ram_of(v, m.block);
+    t->host = m.host;
+    t->page = m.block_offset >> TCG_PAGE_BITS;
+    /* A page of which only a part is this RAM has no entry. */
+    if (access == TCG_FETCH || m.first > (t->phys & TCG_PAGE_MASK) ||
+        m.last < (t->phys | ~TCG_PAGE_MASK) ||
+        ((m.block_offset ^ t->phys) & ~TCG_PAGE_MASK)) {
+        if (access == TCG_WRITE) {
+            TcgTlbEntry none;
+            prepare_write(v, &none, va, t);
+        }
+        return true;
+    }
+    e->rtag = rtag;
+    e->wtag = m.readonly ? TCG_TAG_ROM : TCG_TAG_NONE;
+    e->addend = (uintptr_t)m.host - va;
+    e->ram = t->ram;
+    if (access == TCG_WRITE) {
+        prepare_write(v, e, va, t);
+    }
+    return true;
+}

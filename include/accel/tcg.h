@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Accelerator `tcg`: the software engine for AArch64 guests.
+ *
+ * Guest instructions are decoded once and interpreted; one host thread per
+ * vCPU. Its dirty tracker is "bitmap".
+ *
+ * Used by: system/main.c. Uses: nothing.
+ */
+#ifndef ACCEL_TCG_H
+#define ACCEL_TCG_H
+
+void tcg_accel_register_types(void);
+
+#endif /* ACCEL_TCG_H */
