@@ -34,7 +34,7 @@ void rate_limit_spend(RateLimit *rl, uint64_t bytes)
 int64_t rate_limit_wait_ns(RateLimit *rl, int64_t now_ns)
 {
     double rate = rate_limit_get_rate(rl);
-    double cap;
+    double cap, quantum;
 
     if (rate == 0) {
         /* Once there is a limit, start from nothing, and without debts. */
@@ -49,8 +49,9 @@ int64_t rate_limit_wait_ns(RateLimit *rl, int64_t now_ns)
 
     cap = MAX(rate * RATE_LIMIT_BURST_NS / NS_PER_S, 1);
     rl->credit_bytes = MIN(rl->credit_bytes, cap);
-    if (rl->credit_bytes < 1) {
-        double wait_ns = ceil((1 - rl->credit_bytes) / rate * NS_PER_S);
+    quantum = MAX(rate * RATE_LIMIT_QUANTUM_NS / NS_PER_S, 1);
+    if (rl->credit_bytes < quantum) {
+        double wait_ns = ceil((quantum - rl->credit_bytes) / rate * NS_PER_S);
 
         return (int64_t)CLAMP(wait_ns, 1, RATE_LIMIT_MAX_WAIT_NS);
     }

@@ -4,7 +4,9 @@
  *
  * An account that time fills and sending empties. It may be overdrawn by one
  * page (a page is never cut), and never holds more than RATE_LIMIT_BURST_NS
- * worth of the rate, so that a quiet spell buys no burst. A changed rate
+ * worth of the rate, so that a quiet spell buys no burst. Once it is empty
+ * sending pauses until RATE_LIMIT_QUANTUM_NS worth has come in: a few pieces
+ * per pause, not a pause per page. A changed rate
  * applies from the moment it is set: a debt made at the old rate is paid off
  * at the new one, and a sender that sleeps is woken to count anew.
  *
@@ -15,7 +17,8 @@
 #ifndef MIGRATION_RATE_LIMIT_H
 #define MIGRATION_RATE_LIMIT_H
 
-#define RATE_LIMIT_BURST_NS INT64_C(20000000)
+#define RATE_LIMIT_BURST_NS   INT64_C(20000000)
+#define RATE_LIMIT_QUANTUM_NS INT64_C(4000000)
 /* A wait is never told longer than this: a cancel need not be a wake-up. */
 #define RATE_LIMIT_MAX_WAIT_NS INT64_C(100000000)
 

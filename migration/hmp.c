@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Human monitor: migrate, migrate_*, info migrate*. QEMU's layout first. */
+#include "qemu/osdep.h"
+
+#include <json-c/json.h>
+
+#include "migration/migration.h"
+#include "io/channel-socket.h"
+#include "qapi/qapi-commands-migration.h"
+#include "qemu/cutils.h"
+#include "qemu/timer.h"
+#include "system/machine-info.h"
+
+#include "source.h"
+#include "options.h"
+#include "transport.h"
+
+static const char *arg_str(json_object *args, const char *name)
+{
+    json_object *v;
+
+    return json_object_object_get_ex(args, name, &v) ? json_object_get_string(v)
+                                                     : NULL;
+}
+
+static bool arg_flag(json_object *args, const char *name)
+{
+    json_object *v;
+
+    return json_object_object_get_ex(args, name, &v) &&
+           json_object_get_boolean(v);
+}
+
+/* ------------------------------------------------------- info migrate */
+
+static void print_size(Monitor *mon, const char *before, uint64_t bytes)
+{
+    g_autofree char *text = size_to_str(bytes);
+
+    monitor_printf(mon, "%s%s", before, text);
+}
+
+static void print_ram(Monitor *mon, const MigrationRAMStats *ram)
+{
+    monitor_printf(mon, "RAM info:\n");
+    monitor_printf(mon, "  Throughput (Mbps): \t%0.2f\n", ram->mbps);
+    print_size(mon, "  Sizes: \t\tpagesize=", ram->page_size);
+    print_size(mon, ", total=", ram->total);
+    print_size(mon, "\n  Transfers: \t\ttransferred=", ram->transferred);
+    print_size(mon, ", remain=", ram->remaining);
+    print_size(mon, "\n    Channels: \t\tprecopy=", ram->precopy_bytes);
+    print_size(mon, ", multifd=", ram->multifd_bytes);
+    print_size(mon, ", postcopy=", ram->postcopy_bytes);
+    monitor_printf(mon,
+                   "\n    Page Types: \tnormal=%" PRId64 ", zero=%" PRId64 "\n",
+                   ram->normal, ram->duplicate);
+    monitor_printf(mon, "  Page Rates (pps): \ttransfer=%" PRIu64,
+                   ram->pages_per_second);
+    if (ram->dirty_pages_rate) {
+        monitor_printf(mon, ", dirty=%" PRId64, ram->dirty_pages_rate);
+    }
+    monitor_printf(mon, "\n  Others: \t\tdirty_syncs=%" PRId64 "\n",
+                   ram->dirty_sync_count);
+}
+
+static void print_times(Monitor *mon, const MigrationInfo *info)
+{
+    if (!info->has_total_time) {
+        return;
+    }
+    monitor_printf(mon, "Time (ms): \t\ttotal=%" PRId64 ", setup=%" PRId64,
+                   info->total_time, info->setup_time);
+    if (info->has_downtime) {
+        monitor_printf(mon, ", down=%" PRId64, info->downtime);
+    } else {
+        monitor_printf(mon, ", exp_down=%" PRId64, info->expected_downtime);
+    }
+    monitor_printf(mon, "\n");
+}
+
+static void print_part(Monitor *mon, const char *name, bool has, int64_t us)
+{
+    if (has) {
+        monitor_printf(mon, " %s=%.3f", name, (double)us / 1000);
+    }
+}
+
+static void print_blackout(Monitor *mon, const MigrationBlackoutInfo *b)
+{
+    monitor_printf(mon, "Blackout (ms): \t\t");
+    print_part(mon, "total", b->has_total, b->total);
+    monitor_printf(mon, " =");
+    print_part(mon, "stop", b->has_stop, b->stop);
+    print_part(mon, "save", b->has_save, b->save);
+    print_part(mon, "collect", b->has_collect, b->collect);
+    print_part(mon, "pages", b->has_pages, b->pages);
+    print_part(mon, "devices", b->has_devices, b->devices);
+    print_part(mon, "wait", b->has_wait, b->wait);
+    monitor_printf(mon, "\n");
+    if (b->has_restore_devices && b->has_restore_start) {
+        monitor_printf(mon, "  At the target: \t");
+        print_part(mon, "devices", true, b->restore_devices);
+        print_part(mon, "start", true, b->restore_start);
+        monitor_printf(mon, "\n");
+    }
+    print_size(mon, "  Last pages: \t\t", b->pages_bytes);
+    print_size(mon, ", devices: ", b->device_bytes);
+    monitor_printf(mon, "\n");
+}
+
+static void print_round(Monitor *mon, const MigrationRoundInfo *r)
+{
+    g_autofree char *owed = size_to_str(r->remaining);
+    g_autofree char *sent = size_to_str(r->bytes);
+
+    monitor_printf(mon,
+                   "  %3" PRId64 ": owed=%s sent=%s ms=%.1f normal=%" PRIu64
+                   " zero=%" PRIu64 " sync_us=%" PRId64 " (collect=%" PRId64
+                   " sweep=%" PRId64 ") clean_us=%" PRId64 " clears=%" PRIu64
+                   "\n",
+                   r->number, owed, sent, r->duration, r->normal, r->duplicate,
+                   r->sync->total, r->sync->collect, r->sync->sweep,
+                   r->sync->clean, r->sync->clears);
+}
+
+static void print_details(Monitor *mon, const MigrationDetails *d)
+{
+    monitor_printf(mon,
+                   "Rounds: \t\t%" PRId64 ", waited for the bandwidth "
+                   "limit %" PRId64 " ms%s\n",
+                   d->rounds, d->idle_time,
+                   d->own_kind ? ", target is our own kind" : "");
+    for (MigrationRoundInfoList *r = d->recent_rounds; r; r = r->next) {
+        print_round(mon, r->value);
+    }
+    if (d->prediction) {
+        print_size(mon, "Prediction: \t\tbandwidth=", d->prediction->bandwidth);
+        monitor_printf(mon, "/s, pause=%.1f ms (fixed %.1f ms), ",
+                       (double)d->prediction->downtime / 1000,
+                       (double)d->prediction->downtime_fixed / 1000);
+        if (d->prediction->has_time_left) {
+            monitor_printf(mon, "time left=%" PRId64 " ms\n",
+                           d->prediction->time_left);
+        } else {
+            monitor_printf(mon, "does not end at this rate\n");
+        }
+    }
+    if (d->blackout) {
+        print_blackout(mon, d->blackout);
+    }
+}
+
+static void print_sockets(Monitor *mon, const MigrationInfo *info)
+{
+    if (!info->socket_address) {
+        return;
+    }
+    monitor_printf(mon, "Sockets: [\n");
+    for (SocketAddressList *a = info->socket_address; a; a = a->next) {
+        g_autofree char *uri = socket_uri(a->value);
+
+        monitor_printf(mon, "\t%s\n", uri);
+    }
+    monitor_printf(mon, "]\n");
+}
+
+static void print_globals(Monitor *mon)
+{
+    static const char *const on_off[] = { "off", "on" };
+
+    monitor_printf(mon, "Globals:\n");
+    monitor_printf(mon, "  store-global-state: %s\n",
+                   on_off[migrate_store_global_state()]);
+    monitor_printf(mon, "  only-migratable: %s\n",
+                   on_off[machine_info()->only_migratable]);
+    monitor_printf(mon, "  send-configuration: %s\n",
+                   on_off[migrate_send_configuration()]);
+    monitor_printf(mon, "  send-section-footer: %s\n",
+                   on_off[migrate_send_section_footer()]);
+    monitor_printf(mon, "  send-switchover-start: %s\n",
+                   on_off[migrate_send_switchover_start()]);
+    monitor_printf(mon, "  clear-bitmap-shift: %u\n",
+                   migrate_clear_bitmap_shift());
+}
+
+static void hmp_info_migrate(Monitor *mon, json_object *args)
+{
+    g_autoptr(MigrationInfo) info = qmp_query_migrate(NULL);
+
+    for (strList *r = info->blocked_reasons; r; r = r->next) {
+        monitor_printf(mon, "%s%s\n",
+                       r == info->blocked_reasons ? "Outgoing migration "
+                                                    "blocked:\n  "
+                                                  : "  ",
+                       r->value);
+    }
+    if (info->has_status) {
+        monitor_printf(mon, "Status: \t\t%s",
+                       MigrationStatus_str(info->status));
+        if (info->error_desc) {
+            monitor_printf(mon, " (%s)", info->error_desc);
+        }
+        monitor_printf(mon, "\n");
+        print_times(mon, info);
+    }
+    if (info->has_remaining) {
+        print_size(mon, "Remaining: \t\t", info->remaining);
+        monitor_printf(mon, "\n");
+    }
+    print_sockets(mon, info);
+    if (info->ram) {
+        print_ram(mon, info->ram);
+    }
+    if (info->details) {
+        print_details(mon, info->details);
+    }
+    if (info->restore) {
+        monitor_printf(mon,
+                       "Restore (ms): \t\tload=%.3f devices=%.3f start=%.3f, "
+                       "pages: normal=%" PRIu64 " zero=%" PRIu64 "\n",
+                       (double)info->restore->load / 1000,
+                       (double)info->restore->devices / 1000,
+                       (double)info->restore->start / 1000,
+                       info->restore->normal, info->restore->duplicate);
+    }
+    if (arg_flag(args, "all")) {
+        print_globals(mon);
+    }
+}
+
+static void hmp_info_migrate_capabilities(Monitor *mon, json_object *args)
+{
+    g_autoptr(MigrationCapabilityStatusList)
+        list = qmp_query_migrate_capabilities(NULL);
+
+    for (MigrationCapabilityStatusList *c = list; c; c = c->next) {
+        monitor_printf(mon, "%s: %s\n",
+                       MigrationCapability_str(c->value->capability),
+                       c->value->state ? "on" : "off");
+    }
+}
+
+static void hmp_info_migrate_parameters(Monitor *mon, json_object *args)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    migration_parameters_print(text);
+    monitor_puts(mon, text->str);
+}
+
+/* ------------------------------------------------------------ migrate */
+
+#define PROGRESS_MS 250
+
+/* A monitor that waits for a migration's end. */
+typedef struct MigrateWait {
+    Monitor *mon;
+    QEMUTimer *timer;
+    bool printed;
+} MigrateWait;
+
+static void print_progress(MigrateWait *w, const MigrationRAMStats *ram)
+{
+    double done = ram->total ? 100.0 * (double)(ram->total - ram->remaining) /
+                                   (double)ram->total
+                             : 100;
+
+    monitor_printf(w->mon, "\rCompleted %3.0f %%, pass %" PRId64, done,
+                   ram->dirty_sync_count);
+    w->printed = true;
+}
+
+static void migrate_wait_tick(void *opaque)
+{
+    MigrateWait *w = opaque;
+    g_autoptr(MigrationInfo) info = qmp_query_migrate(NULL);
+
+    if (info->ram) {
+        print_progress(w, info->ram);
+    }
+    if (migration_is_running()) {
+        timer_mod(w->timer,
+                  qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + PROGRESS_MS);
+        return;
+    }
+    if (w->printed) {
+        monitor_printf(w->mon, "\n");
+    }
+    if (info->status == MIGRATION_STATUS_FAILED) {
+        monitor_printf(w->mon, "Error: migration failed: %s\n",
+                       info->error_desc ? info->error_desc : "no reason known");
+    }
+    monitor_resume(w->mon);
+    timer_free(w->timer);
+    g_free(w);
+}
+
+static void hmp_migrate(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+    MigrateWait *w;
+
+    if (arg_flag(args, "resume")) {
+        error_setg(&err, "there is no paused migration to resume");
+    } else {
+        qmp_migrate(arg_str(args, "uri"), false, NULL, false, false, &err);
+    }
+    if (hmp_handle_error(mon, err) || arg_flag(args, "detach") ||
+        !monitor_suspend(mon)) {
+        return;
+    }
+    w = g_new0(MigrateWait, 1);
+    w->mon = mon;
+    w->timer = timer_new_ms(QEMU_CLOCK_REALTIME, migrate_wait_tick, w);
+    timer_mod(w->timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME));
+}
+
+static void hmp_migrate_cancel(Monitor *mon, json_object *args)
+{
+    qmp_migrate_cancel(NULL);
+}
+
+static void hmp_migrate_continue(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+    int state = qapi_enum_parse(&MigrationStatus_lookup, arg_str(args, "state"),
+                                -1, &err);
+
+    if (state >= 0) {
+        qmp_migrate_continue(state, &err);
+    }
+    hmp_handle_error(mon, err);
+}
+
+static void hmp_migrate_incoming(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+
+    qmp_migrate_incoming(arg_str(args, "uri"), false, NULL, false, false, &err);
+    hmp_handle_error(mon, err);
+}
+
+static void hmp_migrate_set_capability(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+    int cap = qapi_enum_parse(&MigrationCapability_lookup,
+                              arg_str(args, "capability"), -1, &err);
+
+    if (cap >= 0) {
+        migration_capability_set(cap, arg_flag(args, "state"), &err);
+    }
+    hmp_handle_error(mon, err);
+}
+
+static void hmp_migrate_set_parameter(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+
+    migration_parameter_set_str(arg_str(args, "parameter"),
+                                arg_str(args, "value"), &err);
+    hmp_handle_error(mon, err);
+}
+
+const HMPCommand hmp_migration_commands[] = {
+    {
+        .name = "migrate",
+        .args_type = "detach:-d,resume:-r,uri:s",
+        .params = "[-d] [-r] uri",
+        .help = "move the guest to URI (-d: do not wait for the end; -r: "
+                "resume a paused postcopy)",
+        .cmd = hmp_migrate,
+    },
+    {
+        .name = "migrate_cancel",
+        .args_type = "",
+        .params = "",
+        .help = "give up the migration under way",
+        .cmd = hmp_migrate_cancel,
+    },
+    {
+        .name = "migrate_continue",
+        .args_type = "state:s",
+        .params = "state",
+        .help = "go on with a migration that waits in STATE",
+        .cmd = hmp_migrate_continue,
+    },
+    {
+        .name = "migrate_incoming",
+        .args_type = "uri:s",
+        .params = "uri",
+        .help = "wait for a migration at URI (after -incoming defer)",
+        .cmd = hmp_migrate_incoming,
+    },
+    {
+        .name = "migrate_set_capability",
+        .args_type = "capability:s,state:b",
+        .params = "capability state",
+        .help = "switch a capability on or off",
+        .cmd = hmp_migrate_set_capability,
+    },
+    {
+        .name = "migrate_set_parameter",
+        .args_type = "parameter:s,value:s",
+        .params = "parameter value",
+        .help = "set a parameter (bandwidths without a suffix are MiB/s)",
+        .cmd = hmp_migrate_set_parameter,
+    },
+    { .name = NULL },
+};
+
+const HMPCommand hmp_migration_info_commands[] = {
+    {
+        .name = "migrate",
+        .args_type = "all:-a",
+        .params = "[-a]",
+        .help = "show how the migration is getting on, or went (-a: and "
+                "settings that -global makes)",
+        .cmd = hmp_info_migrate,
+    },
+    {
+        .name = "migrate_capabilities",
+        .args_type = "",
+        .params = "",
+        .help = "show the capabilities and which are on",
+        .cmd = hmp_info_migrate_capabilities,
+    },
+    {
+        .name = "migrate_parameters",
+        .args_type = "",
+        .params = "",
+        .help = "show the parameters",
+        .cmd = hmp_info_migrate_parameters,
+    },
+    { .name = NULL },
+};

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Migration, source side, main thread: see source.h for who does what. */
+#include "qemu/osdep.h"
+
+#include "migration/migration.h"
+#include "qapi/qapi-commands-migration.h"
+#include "qapi/qapi-events-migration.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "system/machine-info.h"
+#include "system/runstate.h"
+
+#include "globalstate.h"
+#include "source.h"
+#include "options.h"
+#include "ram/ram-format.h"
+#include "ram/ram.h"
+
+/*
+ * Singleton: QMP's commands speak of "the" migration, one at a time, and its
+ * result is kept until the next one.
+ */
+static MigrationState the_migration;
+
+MigrationState *migrate_get_current(void)
+{
+    return &the_migration;
+}
+
+bool migration_is_running(void)
+{
+    return migration_status_is_running(
+        migration_state_get(&the_migration.state));
+}
+
+void migration_set_error(MigrationState *s, Error *err)
+{
+    QEMU_LOCK_GUARD(&s->lock);
+    if (!s->error_text) {
+        s->error_text = g_strdup(error_get_pretty(err));
+    }
+    error_free(err);
+}
+
+static void source_notify(MigrationSide side, MigrationStatus to)
+{
+    if (migrate_events()) {
+        qapi_event_send_migration(to);
+    }
+}
+
+static void options_changed(void)
+{
+    rate_limit_set_rate(&the_migration.rate_limit, migrate_max_bandwidth());
+    qemu_sem_post(&the_migration.wake);
+}
+
+static void exit_notify(Notifier *notifier, void *data)
+{
+    MigrationState *s = &the_migration;
+
+    qmp_migrate_cancel(NULL);
+    if (s->thread_exists) {
+        bql_unlock();
+        qemu_thread_join(&s->thread);
+        bql_lock();
+        s->thread_exists = false;
+    }
+    migration_incoming_exit();
+}
+
+void migration_register_types(void)
+{
+    migration_options_register_type();
+}
+
+bool migration_init(Error **errp)
+{
+    static Notifier exit_notifier = { .notify = exit_notify };
+    MigrationState *s = &the_migration;
+
+    if (!migration_options_init(errp)) {
+        return false;
+    }
+    migration_state_init(&s->state, MIGRATION_SIDE_SOURCE, source_notify);
+    migration_stats_init(&s->stats);
+    migration_stats_reset(&s->stats);
+    qemu_mutex_init(&s->lock);
+    qemu_sem_init(&s->wake, 0);
+    qemu_sem_init(&s->go_on, 0);
+    rate_limit_init(&s->rate_limit, migrate_max_bandwidth(), get_clock());
+    migration_options_set_notify(options_changed);
+    migration_incoming_init();
+    if (!register_savevm_live(RAM_SECTION_NAME, 0, RAM_SECTION_VERSION,
+                              &ram_handlers, ram_save_state(), errp)) {
+        return false;
+    }
+    global_state_register();
+    qemu_add_exit_notifier(&exit_notifier);
+    return true;
+}
+
+/* --------------------------------------------------------- migrate */
+
+static bool may_begin(MigrationState *s, Error **errp)
+{
+    const char *unmigratable;
+
+    if (migration_is_running()) {
+        error_setg(errp, "a migration is under way already");
+        return false;
+    }
+    if (runstate_check(RUN_STATE_INMIGRATE)) {
+        error_setg(errp, "this process waits for an incoming migration");
+        return false;
+    }
+    if (runstate_check(RUN_STATE_POSTMIGRATE)) {
+        error_setg(errp, "the guest was paused by a migration that completed; "
+                         "it may run at the target");
+        return false;
+    }
+    unmigratable = savevm_unmigratable();
+    if (unmigratable) {
+        error_setg(errp, "the device '%s' cannot be migrated", unmigratable);
+        return false;
+    }
+    return true;
+}
+
+static void reset_for_new(MigrationState *s)
+{
+    if (s->thread_exists) {
+        /* It has made its last state move: it waits for nothing any more. */
+        qemu_thread_join(&s->thread);
+        s->thread_exists = false;
+    }
+    atomic_store(&s->quit, false);
+    atomic_store(&s->hand_over, HAND_OVER_NOT_YET);
+    qemu_sem_destroy(&s->go_on);
+    qemu_sem_init(&s->go_on, 0);
+    migration_stats_reset(&s->stats);
+    STAT_SET(&s->stats, start_ns, get_clock());
+    bandwidth_init(&s->bandwidth);
+    rate_limit_init(&s->rate_limit, migrate_max_bandwidth(), get_clock());
+    s->guest_stopped = false;
+    s->target_failed = false;
+    QEMU_LOCK_GUARD(&s->lock);
+    g_clear_pointer(&s->error_text, g_free);
+}
+
+static void begin_failed(MigrationState *s, Error *err)
+{
+    STAT_SET(&s->stats, end_ns, get_clock());
+    migration_set_error(s, err);
+    migration_state_try(&s->state, MIGRATION_STATUS_FAILED);
+}
+
+/* Main loop: the channel is there, or is not to be had. */
+static void connected(QIOChannel *ioc, Error *err, void *opaque)
+{
+    MigrationState *s = opaque;
+
+    s->connect = NULL;
+    if (!ioc) {
+        begin_failed(s, err);
+        return;
+    }
+    s->ioc = ioc;
+    {
+        QEMU_LOCK_GUARD(&s->lock);
+        s->to_dst = qemu_file_new_output(ioc);
+    }
+    s->thread_exists = qemu_thread_create(&s->thread, "migration",
+                                          migration_thread, s,
+                                          QEMU_THREAD_JOINABLE, &err);
+    if (!s->thread_exists) {
+        QEMU_LOCK_GUARD(&s->lock);
+        qemu_fclose(s->to_dst, NULL);
+        s->to_dst = NULL;
+        g_clear_pointer(&s->ioc, qio_channel_unref);
+    }
+    if (!s->thread_exists) {
+        begin_failed(s, err);
+    }
+}
+
+void qmp_migrate(const char *uri, bool has_channels,
+                 MigrationChannelList *channels, bool has_detach, bool detach,
+                 Error **errp)
+{
+    MigrationState *s = &the_migration;
+    g_autoptr(MigrationAddress) addr = NULL;
+    Error *err = NULL;
+
+    addr = migration_channels_parse(uri, channels, errp);
+    if (!addr || !may_begin(s, errp)) {
+        return;
+    }
+    reset_for_new(s);
+    migration_state_try(&s->state, MIGRATION_STATUS_SETUP);
+    s->connect = migration_transport_connect(addr, connected, s, &err);
+    if (!s->connect) {
+        begin_failed(s, error_copy(err));
+        error_propagate(errp, err);
+    }
+}
+
+/* ---------------------------------------------------------- cancel */
+
+/* Not connected yet: nothing to unwind but the attempt. */
+static void cancel_connect(MigrationState *s)
+{
+    migration_connect_cancel(s->connect);
+    s->connect = NULL;
+    STAT_SET(&s->stats, end_ns, get_clock());
+    migration_state_move(&s->state, MIGRATION_STATUS_CANCELLING,
+                         MIGRATION_STATUS_CANCELLED);
+}
+
+void qmp_migrate_cancel(Error **errp)
+{
+    MigrationState *s = &the_migration;
+    int expected = HAND_OVER_NOT_YET;
+    MigrationStatus found;
+
+    /* Another thread may move it on meanwhile: try what is found then. */
+    do {
+        found = migration_state_get(&s->state);
+        if (!migration_state_may_move(MIGRATION_SIDE_SOURCE, found,
+                                      MIGRATION_STATUS_CANCELLING)) {
+            return;
+        }
+        QEMU_LOCK_GUARD(&s->lock);
+        s->cancelled_in = found;
+    } while (
+        !migration_state_move(&s->state, found, MIGRATION_STATUS_CANCELLING));
+
+    if (s->connect) {
+        cancel_connect(s);
+        return;
+    }
+    atomic_compare_exchange_strong(&s->hand_over, &expected, HAND_OVER_DENIED);
+    atomic_store(&s->quit, true);
+    qemu_sem_post(&s->wake);
+    qemu_sem_post(&s->go_on);
+    QEMU_LOCK_GUARD(&s->lock);
+    if (s->to_dst) {
+        qemu_file_shutdown(s->to_dst);
+    }
+}
+
+void qmp_migrate_continue(MigrationStatus state, Error **errp)
+{
+    MigrationState *s = &the_migration;
+    MigrationStatus now = migration_state_get(&s->state);
+
+    if (state != MIGRATION_STATUS_PRE_SWITCHOVER) {
+        error_setg(errp, "a migration does not wait in state '%s'",
+                   MigrationStatus_str(state));
+        return;
+    }
+    if (now != state) {
+        error_setg(errp, "the migration is in state '%s'",
+                   MigrationStatus_str(now));
+        return;
+    }
+    qemu_sem_post(&s->go_on);
+}

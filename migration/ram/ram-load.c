@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * RAM on the target: see ram-format.h for the bytes and what makes them valid.
+ *
+ * The stream is hostile: names, lengths, offsets and flags are checked before
+ * they are used, and nothing is allocated by a number that came with it.
+ */
+#include "qemu/osdep.h"
+
+#include "qemu/main-loop.h"
+#include "system/ram-block.h"
+
+#include "ram/ram-format.h"
+#include "ram/ram.h"
+#include "ram/zero-page.h"
+
+/* Singleton, as the_ram_save: one section of one process. */
+static struct {
+    RamLoadConfig config; /* set before loading begins */
+
+    /* Incoming thread. */
+    RAMBlock *last;    /* block of the last page record; referenced */
+    GPtrArray *blocks; /* references of ours, to look up names in */
+
+    _Atomic uint64_t normal_pages, zero_pages;
+} the_ram_load;
+
+void ram_load_configure(const RamLoadConfig *config)
+{
+    the_ram_load.config = *config;
+}
+
+void ram_load_counts(uint64_t *normal_pages, uint64_t *zero_pages)
+{
+    *normal_pages = atomic_load_explicit(&the_ram_load.normal_pages,
+                                         memory_order_relaxed);
+    *zero_pages = atomic_load_explicit(&the_ram_load.zero_pages,
+                                       memory_order_relaxed);
+}
+
+bool ram_load_setup(QEMUFile *f, void *opaque, Error **errp)
+{
+    ram_load_cleanup(opaque);
+    atomic_store(&the_ram_load.normal_pages, 0);
+    atomic_store(&the_ram_load.zero_pages, 0);
+    the_ram_load.blocks = qemu_ram_blocks_snapshot();
+    return true;
+}
+
+void ram_load_cleanup(void *opaque)
+{
+    g_clear_pointer(&the_ram_load.blocks, g_ptr_array_unref);
+    the_ram_load.last = NULL;
+}
+
+static RAMBlock *find_block(const char *idstr)
+{
+    GPtrArray *blocks = the_ram_load.blocks;
+
+    for (unsigned i = 0; blocks && i < blocks->len; i++) {
+        RAMBlock *rb = g_ptr_array_index(blocks, i);
+
+        if (qemu_ram_is_migratable(rb) &&
+            !strcmp(qemu_ram_get_idstr(rb), idstr)) {
+            return rb;
+        }
+    }
+    return NULL;
+}
+
+static bool fit_length(RAMBlock *rb, uint64_t length, Error **errp)
+{
+    ERRP_GUARD();
+    uint64_t local = qemu_ram_get_used_length(rb);
+
+    if (length == local) {
+        return true;
+    }
+    if (!(qemu_ram_get_flags(rb) & RAM_RESIZEABLE)) {
+        error_setg(errp,
+                   "RAM block '%s' is %" PRIu64
+                   " bytes long at the source, and %" PRIu64 " here",
+                   qemu_ram_get_idstr(rb), length, local);
+        return false;
+    }
+    if (length == 0 || length > qemu_ram_get_max_length(rb)) {
+        error_setg(errp,
+                   "RAM block '%s' is %" PRIu64
+                   " bytes long at the source, here it can have 1 to %" PRIu64,
+                   qemu_ram_get_idstr(rb), length, qemu_ram_get_max_length(rb));
+        return false;
+    }
+    BQL_LOCK_GUARD();
+    if (!qemu_ram_resize(rb, length, errp)) {
+        error_prepend(errp,
+                      "cannot resize RAM block '%s': ", qemu_ram_get_idstr(rb));
+        return false;
+    }
+    return true;
+}
+
+static bool check_guest_addr(QEMUFile *f, RAMBlock *rb, Error **errp)
+{
+    uint64_t addr = qemu_get_be64(f), local;
+
+    if (!qemu_file_check(f, errp)) {
+        return false;
+    }
+    if (!ram_block_is_ignored(rb, true)) {
+        return true;
+    }
+    BQL_LOCK_GUARD();
+    local = qemu_ram_get_guest_addr(rb);
+    if (addr != local) {
+        error_setg(errp,
+                   "shared RAM block '%s' lies at guest address 0x%" PRIx64
+                   " at the source, and at 0x%" PRIx64 " here",
+                   qemu_ram_get_idstr(rb), addr, local);
+        return false;
+    }
+    return true;
+}
+
+/* The list of blocks in START: @left is the sum of lengths that it holds. */
+static bool load_block_list(QEMUFile *f, uint64_t left, Error **errp)
+{
+    while (left) {
+        char idstr[256];
+        uint64_t length;
+        RAMBlock *rb;
+
+        qemu_get_counted_string(f, idstr);
+        length = qemu_get_be64(f);
+        if (!qemu_file_check(f, errp)) {
+            return false;
+        }
+        if (length > left) {
+            error_setg(errp,
+                       "the length of RAM block '%s', %" PRIu64
+                       ", is more than the list still may hold, %" PRIu64,
+                       idstr, length, left);
+            return false;
+        }
+        left -= length;
+        rb = find_block(idstr);
+        if (!rb) {
+            error_setg(errp, "there is no RAM block '%s' here", idstr);
+            return false;
+        }
+        if (!fit_length(rb, length, errp) ||
+            (the_ram_load.config.ignore_shared &&
+             !check_guest_addr(f, rb, errp))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The block that a page record is about, and that the offset is inside. */
+static RAMBlock *page_block(QEMUFile *f, uint64_t offset, unsigned flags,
+                            Error **errp)
+{
+    uint64_t size = UINT64_C(1) << the_ram_load.config.target_page_bits;
+    RAMBlock *rb = the_ram_load.last;
+
+    if (!(flags & RAM_FLAG_CONTINUE)) {
+        char idstr[256];
+
+        qemu_get_counted_string(f, idstr);
+        if (!qemu_file_check(f, errp)) {
+            return NULL;
+        }
+        rb = find_block(idstr);
+        if (!rb) {
+            error_setg(errp, "there is no RAM block '%s' here", idstr);
+            return NULL;
+        }
+        the_ram_load.last = rb;
+    } else if (!rb) {
+        error_setg(errp, "a page of the same block as before, but there was "
+                         "none before");
+        return NULL;
+    }
+    if (offset >= qemu_ram_get_used_length(rb) ||
+        qemu_ram_get_used_length(rb) - offset < size) {
+        error_setg(errp,
+                   "page at 0x%" PRIx64 " of RAM block '%s', which ends at "
+                   "0x%" PRIx64,
+                   offset, qemu_ram_get_idstr(rb),
+                   (uint64_t)qemu_ram_get_used_length(rb));
+        return NULL;
+    }
+    if (ram_block_is_ignored(rb, the_ram_load.config.ignore_shared)) {
+        error_setg(errp,
+                   "page at 0x%" PRIx64 " of RAM block '%s', which is shared "
+                   "and must not be sent with x-ignore-shared",
+                   offset, qemu_ram_get_idstr(rb));
+        return NULL;
+    }
+    return rb;
+}
+
+static bool load_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
+{
+    size_t size = (size_t)1 << the_ram_load.config.target_page_bits;
+    uint8_t bounce[1 << 12];
+    uint8_t *buf = bounce;
+
+    assert(size <= sizeof(bounce));
+    qemu_get_buffer_in_place(f, &buf, size);
+    if (!qemu_file_check(f, errp)) {
+        return false;
+    }
+    atomic_fetch_add_explicit(&the_ram_load.normal_pages, 1,
+                              memory_order_relaxed);
+    return ram_block_copy_in(rb, offset, buf, size, errp);
+}
+
+static bool load_zero(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
+{
+    size_t size = (size_t)1 << the_ram_load.config.target_page_bits;
+    uint8_t *host = qemu_ram_get_host_addr(rb);
+    unsigned fill = qemu_get_byte(f);
+
+    if (!qemu_file_check(f, errp)) {
+        return false;
+    }
+    if (fill != 0) {
+        error_setg(errp,
+                   "zero page at 0x%" PRIx64 " of RAM block '%s' is filled "
+                   "with 0x%02x",
+                   offset, qemu_ram_get_idstr(rb), fill);
+        return false;
+    }
+    atomic_fetch_add_explicit(&the_ram_load.zero_pages, 1,
+                              memory_order_relaxed);
+    /* Not written if it is zero: memory that is not there need not come. */
+    return ram_page_is_zero(host + offset, size) ||
+           ram_block_fill(rb, offset, 0, size, errp);
+}
+
+/* One record. Sets *@end at the end of the section's payload. */
+static bool load_record(QEMUFile *f, bool *end, Error **errp)
+{
+    uint64_t mask = ((UINT64_C(1) << the_ram_load.config.target_page_bits) - 1);
+    uint64_t head = qemu_get_be64(f);
+    uint64_t value = head & ~mask;
+    unsigned flags = head & mask;
+    RAMBlock *rb;
+
+    if (!qemu_file_check(f, errp)) {
+        return false;
+    }
+    switch (flags & ~RAM_FLAG_CONTINUE) {
+    case RAM_FLAG_MEM_SIZE:
+        if (!(flags & RAM_FLAG_CONTINUE)) {
+            return load_block_list(f, value, errp);
+        }
+        break;
+    case RAM_FLAG_EOS:
+        if (!(flags & RAM_FLAG_CONTINUE)) {
+            *end = true;
+            return true;
+        }
+        break;
+    case RAM_FLAG_PAGE:
+        rb = page_block(f, value, flags, errp);
+        return rb && load_page(f, rb, value, errp);
+    case RAM_FLAG_ZERO:
+        rb = page_block(f, value, flags, errp);
+        return rb && load_zero(f, rb, value, errp);
+    case RAM_FLAG_XBZRLE:
+        error_setg(errp, "an xbzrle page: not supported by this version");
+        return false;
+    case RAM_FLAG_FLUSH:
+        error_setg(errp, "a multifd flush: not supported by this version");
+        return false;
+    default:
+        break;
+    }
+    error_setg(errp,
+               "RAM record with flags 0x%x: expected one of page (0x8), zero "
+               "(0x2), end (0x10), block list (0x4)",
+               flags);
+    return false;
+}
+
+bool ram_load_state(QEMUFile *f, void *opaque, int version_id, Error **errp)
+{
+    bool end = false;
+
+    if (version_id != RAM_SECTION_VERSION) {
+        error_setg(errp, "version %d of the RAM section, expected %d",
+                   version_id, RAM_SECTION_VERSION);
+        return false;
+    }
+    while (!end) {
+        if (!load_record(f, &end, errp)) {
+            return false;
+        }
+    }
+    return true;
+}

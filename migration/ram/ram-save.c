@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* RAM on the source: see ram.h for the contract, ram-format.h for the bytes. */
+#include "qemu/osdep.h"
+
+#include "qemu/bitmap.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "system/dirty-memory.h"
+#include "system/ram-block.h"
+
+#include "ram/ram-format.h"
+#include "ram/ram.h"
+#include "ram/zero-page.h"
+
+/* A PART ends after this time, so that its bytes reach the other side. */
+#define PART_MAX_NS INT64_C(50000000)
+/* Host pages between two looks at clock and cancel. */
+#define PAGES_PER_LOOK 16
+
+/*
+ * Singleton: RAM is one section of one process, registered before there is a
+ * migration to belong to.
+ */
+static RamSave the_ram_save;
+
+RamSave *ram_save_state(void)
+{
+    return &the_ram_save;
+}
+
+void ram_save_configure(const RamConfig *config)
+{
+    the_ram_save.config = *config;
+}
+
+uint64_t ram_save_owed_bytes(const RamSave *rs)
+{
+    return rs->owed_pages * DIRTY_PAGE_SIZE;
+}
+
+bool ram_block_is_ignored(const RAMBlock *rb, bool ignore_shared)
+{
+    return ignore_shared && qemu_ram_is_shared(rb);
+}
+
+static void save_block_free(gpointer data)
+{
+    RamSaveBlock *b = data;
+
+    if (b->rb) {
+        qemu_ram_set_migration_state(b->rb, NULL);
+        qemu_ram_unref(b->rb);
+    }
+    g_free(b->bmap);
+    g_free(b->to_clean);
+    g_free(b);
+}
+
+static bool add_block(RamSave *rs, RAMBlock *rb, Error **errp)
+{
+    RamSaveBlock *b = g_new0(RamSaveBlock, 1);
+
+    b->rb = qemu_ram_ref(rb);
+    b->host = qemu_ram_get_host_addr(rb);
+    b->idstr = qemu_ram_get_idstr(rb);
+    b->guest_addr = qemu_ram_get_guest_addr(rb);
+    b->used_bytes = qemu_ram_get_used_length(rb);
+    b->nr_pages = DIV_ROUND_UP(b->used_bytes, DIRTY_PAGE_SIZE);
+    b->ignored = ram_block_is_ignored(rb, rs->config.ignore_shared);
+    qemu_ram_set_migration_state(rb, b);
+    g_ptr_array_add(rs->blocks, b);
+
+    if (!QEMU_IS_ALIGNED(b->used_bytes, UINT64_C(1)
+                                            << rs->config.target_page_bits)) {
+        error_setg(errp,
+                   "RAM block '%s' has a length of %" PRIu64
+                   " bytes, which is no multiple of the page size %u",
+                   b->idstr, b->used_bytes, 1u << rs->config.target_page_bits);
+        return false;
+    }
+    if (b->ignored) {
+        return true;
+    }
+    b->nr_chunks = DIV_ROUND_UP(b->nr_pages,
+                                UINT64_C(1) << rs->config.clear_bitmap_shift);
+    b->bmap = g_try_new0(uint64_t, bits_to_words(b->nr_pages));
+    b->to_clean = g_try_new0(uint64_t, bits_to_words(b->nr_chunks));
+    if (!b->bmap || !b->to_clean) {
+        error_setg(errp,
+                   "no memory for the dirty bitmap of RAM block '%s' "
+                   "(%" PRIu64 " pages)",
+                   b->idstr, b->nr_pages);
+        return false;
+    }
+    bitmap_set(b->bmap, 0, b->nr_pages);
+    rs->owed_pages += b->nr_pages;
+    return true;
+}
+
+/*
+ * Before START: send sets that owe every page, and tracking on. The first sync
+ * takes what the tracker reports after arming (in some engines: all).
+ */
+static bool ram_save_prepare(void *opaque, Error **errp)
+{
+    RamSave *rs = opaque;
+    g_autoptr(GPtrArray) list = NULL;
+    MigrationStats *stats = rs->config.stats;
+    DirtyMemoryStats ds;
+
+    BQL_LOCK_GUARD();
+    assert(!rs->blocks);
+    rs->blocks = g_ptr_array_new_with_free_func(save_block_free);
+    rs->owed_pages = 0;
+    rs->guest_stopped = false;
+    rs->last_sent = NULL;
+    rs->cur_block = 0;
+    rs->cur_page = 0;
+    rs->last_sync_ns = 0;
+    list = qemu_ram_blocks_snapshot();
+    for (unsigned i = 0; i < list->len; i++) {
+        RAMBlock *rb = g_ptr_array_index(list, i);
+
+        if (qemu_ram_is_migratable(rb) && !add_block(rs, rb, errp)) {
+            return false;
+        }
+    }
+    STAT_SET(stats, total_bytes, ram_save_owed_bytes(rs));
+    STAT_SET(stats, page_bytes, 1u << rs->config.target_page_bits);
+
+    if (!memory_global_dirty_log_start(GLOBAL_DIRTY_MIGRATION, errp)) {
+        return false;
+    }
+    rs->logging = true;
+    dirty_memory_get_stats(&ds);
+    rs->clean_ns_base = ds.clean_ns;
+    rs->clears_base = ds.tracker_cleans + ds.listener_clears;
+    return true;
+}
+
+static bool ram_save_setup(QEMUFile *f, void *opaque, Error **errp)
+{
+    RamSave *rs = opaque;
+    uint64_t total = 0;
+
+    ram_sync(rs, false);
+    for (unsigned i = 0; i < rs->blocks->len; i++) {
+        RamSaveBlock *b = g_ptr_array_index(rs->blocks, i);
+
+        total += b->used_bytes;
+    }
+    qemu_put_be64(f, total | RAM_FLAG_MEM_SIZE);
+    for (unsigned i = 0; i < rs->blocks->len; i++) {
+        RamSaveBlock *b = g_ptr_array_index(rs->blocks, i);
+
+        qemu_put_counted_string(f, b->idstr);
+        qemu_put_be64(f, b->used_bytes);
+        if (rs->config.ignore_shared) {
+            qemu_put_be64(f, b->guest_addr);
+        }
+    }
+    qemu_put_be64(f, RAM_FLAG_EOS);
+    return qemu_file_check(f, errp);
+}
+
+static uint64_t put_head(RamSave *rs, QEMUFile *f, RamSaveBlock *b,
+                         uint64_t offset, unsigned flag)
+{
+    bool cont = rs->last_sent == b;
+
+    qemu_put_be64(f, offset | flag | (cont ? RAM_FLAG_CONTINUE : 0));
+    if (!cont) {
+        qemu_put_counted_string(f, b->idstr);
+        rs->last_sent = b;
+    }
+    return ram_record_head_bytes(strlen(b->idstr), cont);
+}
+
+/* One page of the stream's size. Returns bytes put. */
+static uint64_t save_target_page(RamSave *rs, QEMUFile *f, RamSaveBlock *b,
+                                 uint64_t offset, bool detect_zero)
+{
+    size_t size = (size_t)1 << rs->config.target_page_bits;
+    MigrationStats *stats = rs->config.stats;
+    uint64_t bytes;
+
+    if (detect_zero && ram_page_is_zero(b->host + offset, size)) {
+        bytes = put_head(rs, f, b, offset, RAM_FLAG_ZERO);
+        qemu_put_byte(f, 0);
+        STAT_ADD(stats, zero_pages, 1);
+        return bytes + 1;
+    }
+    bytes = put_head(rs, f, b, offset, RAM_FLAG_PAGE);
+    qemu_put_buffer_async(f, b->host + offset, size);
+    STAT_ADD(stats, normal_pages, 1);
+    return bytes + size;
+}
+
+/* One host page: all pages of the stream in it, without a break. */
+static void save_host_page(RamSave *rs, QEMUFile *f, RamSaveBlock *b,
+                           uint64_t page)
+{
+    uint64_t offset = page << DIRTY_PAGE_BITS;
+    uint64_t end = MIN(offset + DIRTY_PAGE_SIZE, b->used_bytes);
+    uint64_t step = UINT64_C(1) << rs->config.target_page_bits;
+    bool detect_zero = atomic_load_explicit(rs->config.detect_zero,
+                                            memory_order_relaxed);
+    uint64_t bytes = 0;
+
+    ram_clean_before_read(rs, b, page);
+    for (; offset < end; offset += step) {
+        bytes += save_target_page(rs, f, b, offset, detect_zero);
+    }
+    ram_page_done(rs, b, page);
+    rate_limit_spend(rs->config.rate_limit, bytes);
+}
+
+/* Whether to end this PART: cancelled, broken, or long enough. */
+static bool time_to_look_up(RamSave *rs, QEMUFile *f, int64_t begin_ns)
+{
+    STAT_SET(rs->config.stats, remaining_bytes, ram_save_owed_bytes(rs));
+    return atomic_load_explicit(rs->config.quit, memory_order_relaxed) ||
+           qemu_file_get_error(f) || get_clock() - begin_ns > PART_MAX_NS;
+}
+
+static int ram_save_iterate(QEMUFile *f, void *opaque, Error **errp)
+{
+    RamSave *rs = opaque;
+    int64_t begin_ns = get_clock();
+    RamSaveBlock *b;
+    uint64_t page;
+    int done = 0;
+
+    for (unsigned n = 1; rate_limit_has_credit(rs->config.rate_limit); n++) {
+        if (!ram_find_page(rs, &b, &page)) {
+            done = rs->owed_pages == 0;
+            break;
+        }
+        save_host_page(rs, f, b, page);
+        if (n % PAGES_PER_LOOK == 0 && time_to_look_up(rs, f, begin_ns)) {
+            break;
+        }
+    }
+    STAT_SET(rs->config.stats, remaining_bytes, ram_save_owed_bytes(rs));
+    qemu_put_be64(f, RAM_FLAG_EOS);
+    return qemu_file_check(f, errp) ? done : -1;
+}
+
+static void ram_pending_estimate(void *opaque, uint64_t *must_precopy,
+                                 uint64_t *can_postcopy)
+{
+    *must_precopy += ram_save_owed_bytes(opaque);
+}
+
+static bool ram_pending_exact(void *opaque, uint64_t *must_precopy,
+                              uint64_t *can_postcopy, Error **errp)
+{
+    RamSave *rs = opaque;
+
+    ram_sync(rs, false);
+    *must_precopy += ram_save_owed_bytes(rs);
+    return true;
+}
+
+/* The last sync was made by the caller, after devices were saved. */
+static bool ram_save_complete(QEMUFile *f, void *opaque, Error **errp)
+{
+    RamSave *rs = opaque;
+    RamSaveBlock *b;
+    uint64_t page;
+    unsigned n = 0;
+
+    assert(rs->guest_stopped);
+    while (rs->owed_pages) {
+        if (!ram_find_page(rs, &b, &page)) {
+            continue;
+        }
+        save_host_page(rs, f, b, page);
+        if (++n % PAGES_PER_LOOK == 0) {
+            STAT_SET(rs->config.stats, remaining_bytes,
+                     ram_save_owed_bytes(rs));
+            if (qemu_file_get_error(f) ||
+                atomic_load_explicit(rs->config.quit, memory_order_relaxed)) {
+                break;
+            }
+        }
+    }
+    STAT_SET(rs->config.stats, remaining_bytes, ram_save_owed_bytes(rs));
+    qemu_put_be64(f, RAM_FLAG_EOS);
+    if (!qemu_file_check(f, errp)) {
+        return false;
+    }
+    if (rs->owed_pages) {
+        error_setg(errp, "stopped with %" PRIu64 " pages still to send",
+                   rs->owed_pages);
+        return false;
+    }
+    return true;
+}
+
+static void ram_save_cleanup(void *opaque)
+{
+    RamSave *rs = opaque;
+
+    assert(bql_locked());
+    if (rs->logging) {
+        memory_global_dirty_log_stop(GLOBAL_DIRTY_MIGRATION);
+        rs->logging = false;
+    }
+    if (rs->blocks) {
+        g_ptr_array_unref(rs->blocks);
+        rs->blocks = NULL;
+    }
+    rs->last_sent = NULL;
+}
+
+const SaveVMHandlers ram_handlers = {
+    .save_prepare = ram_save_prepare,
+    .save_setup = ram_save_setup,
+    .save_live_iterate = ram_save_iterate,
+    .state_pending_estimate = ram_pending_estimate,
+    .state_pending_exact = ram_pending_exact,
+    .save_live_complete_precopy = ram_save_complete,
+    .save_cleanup = ram_save_cleanup,
+    .load_setup = ram_load_setup,
+    .load_state = ram_load_state,
+    .load_cleanup = ram_load_cleanup,
+};

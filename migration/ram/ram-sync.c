@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Dirty sync and cleaning: see ram.h for the contract. */
+#include "qemu/osdep.h"
+
+#include "qemu/bitmap.h"
+#include "qemu/timer.h"
+#include "system/dirty-memory.h"
+#include "system/ram-block.h"
+
+#include "ram/ram.h"
+
+void ram_clean_before_read(RamSave *rs, RamSaveBlock *block, uint64_t page)
+{
+    unsigned shift = rs->config.clear_bitmap_shift;
+    uint64_t chunk = page >> shift;
+    uint64_t start, end;
+
+    /* Nobody writes any more: whatever is there is what there will be. */
+    if (rs->guest_stopped || !test_and_clear_bit(chunk, block->to_clean)) {
+        return;
+    }
+    start = chunk << shift << DIRTY_PAGE_BITS;
+    end = MIN((chunk + 1) << shift << DIRTY_PAGE_BITS, block->used_bytes);
+    ram_block_clean(block->rb, start, end - start);
+}
+
+int64_t ram_save_clean_ns(void)
+{
+    DirtyMemoryStats s;
+
+    dirty_memory_get_stats(&s);
+    return s.clean_ns;
+}
+
+/* What the trackers have spent on cleaning since the last sync. */
+static void book_cleaning(RamSave *rs)
+{
+    DirtyMemoryStats s;
+
+    dirty_memory_get_stats(&s);
+    migration_stats_cleaned(rs->config.stats, s.clean_ns - rs->clean_ns_base,
+                            s.tracker_cleans + s.listener_clears -
+                                rs->clears_base);
+    rs->clean_ns_base = s.clean_ns;
+    rs->clears_base = s.tracker_cleans + s.listener_clears;
+}
+
+static uint64_t sweep_block(RamSaveBlock *b)
+{
+    if (b->ignored) {
+        return 0;
+    }
+    /*
+     * Every chunk is marked, not only those in which this sync found pages:
+     * an extra clean of a chunk where nothing was collected costs a look at
+     * the tracker's own set, a missing one a lost write.
+     */
+    bitmap_set(b->to_clean, 0, b->nr_chunks);
+    return ram_block_collect_dirty(b->rb, 0, b->used_bytes,
+                                   DIRTY_MEMORY_MIGRATION, b->bmap);
+}
+
+static void book_dirty_rate(RamSave *rs, int64_t now_ns, uint64_t new_pages)
+{
+    int64_t span_ns = now_ns - rs->last_sync_ns;
+
+    if (rs->last_sync_ns && span_ns > 0) {
+        STAT_SET(rs->config.stats, dirty_pages_rate,
+                 (uint64_t)((double)new_pages * 1e9 / (double)span_ns));
+    }
+    rs->last_sync_ns = now_ns;
+}
+
+void ram_sync(RamSave *rs, bool last)
+{
+    MigrationStats *stats = rs->config.stats;
+    int64_t begin_ns = get_clock(), end_ns;
+    DirtyMemoryStats before, after;
+    MigrationSync sync = { 0 };
+
+    book_cleaning(rs);
+    dirty_memory_get_stats(&before);
+    memory_global_dirty_log_sync(last);
+    for (unsigned i = 0; i < rs->blocks->len; i++) {
+        sync.new_pages += sweep_block(g_ptr_array_index(rs->blocks, i));
+    }
+    dirty_memory_get_stats(&after);
+    rs->owed_pages += sync.new_pages;
+
+    end_ns = get_clock();
+    sync.total_ns = end_ns - begin_ns;
+    sync.collect_ns = after.collect_ns - before.collect_ns;
+    sync.sweep_ns = after.sweep_ns - before.sweep_ns;
+    rs->last_sync = sync;
+    book_dirty_rate(rs, begin_ns, sync.new_pages);
+    if (!last) {
+        STAT_ADD(stats, dirty_sync_count, 1);
+    }
+    STAT_SET(stats, remaining_bytes, ram_save_owed_bytes(rs));
+    migration_stats_round(stats, end_ns, ram_save_owed_bytes(rs), &sync);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Switchover: the guest's pause on the source, in the one order that loses
+ * nothing (rule 11):
+ *
+ *   1  BQL: note the run state, stop vCPUs and back ends
+ *      [pause-before-switchover: wait for migrate-continue, without the BQL]
+ *   2  BQL: save all devices into a buffer in memory, of bounded size; that
+ *      may still write guest memory
+ *   3  the last sync: whatever was written until now
+ *   4  without the BQL from here: SWITCHOVER_START, last pages, END
+ *   5  the buffer
+ *   6  the point of no return: unless a cancel was first, EOF and VMDESC.
+ *      From then on only the target knows whether it runs the guest
+ *   7  wait for SHUT, where there is a return path; else close, and see
+ *
+ * Nothing is written to the peer under the BQL. Each part is timed.
+ */
+#include "qemu/osdep.h"
+
+#include "io/channel-buffer.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "qemu/units.h"
+
+#include "globalstate.h"
+#include "source.h"
+#include "options.h"
+#include "ram/ram.h"
+#include "savevm-stream.h"
+#include "stream-format.h"
+
+/* Most that device state may take. */
+#define DEVICE_STATE_MAX_BYTES (64 * MiB)
+
+/* Writes the time since *@from_ns into a part of the blackout's record. */
+static int64_t lap(MigrationState *s, int64_t *part, int64_t *from_ns)
+{
+    int64_t now = get_clock(), span = now - *from_ns;
+
+    QEMU_LOCK_GUARD(&s->stats.lock);
+    *part = span;
+    *from_ns = now;
+    return span;
+}
+
+static void stop_guest(MigrationState *s, int64_t *t)
+{
+    BQL_LOCK_GUARD();
+    *t = get_clock();
+    s->old_state = runstate_get();
+    global_state_store(s->old_state);
+    if (runstate_is_live(s->old_state)) {
+        STAT_SET(&s->stats, downtime_start_ns, *t);
+    }
+    vm_stop_force_state(RUN_STATE_FINISH_MIGRATE);
+    s->guest_stopped = true;
+    ram_save_state()->guest_stopped = true;
+}
+
+/* State to `device`, by way of `pre-switchover` if the user wants that. */
+static bool enter_device_state(MigrationState *s, Error **errp)
+{
+    MigrationStatus from = MIGRATION_STATUS_ACTIVE;
+    bool ok = true;
+
+    if (migrate_pause_before_switchover()) {
+        ok = migration_state_move(&s->state, from,
+                                  MIGRATION_STATUS_PRE_SWITCHOVER);
+        from = MIGRATION_STATUS_PRE_SWITCHOVER;
+        if (ok) {
+            qemu_sem_wait(&s->go_on);
+        }
+    }
+    if (!ok || atomic_load(&s->quit) ||
+        !migration_state_move(&s->state, from, MIGRATION_STATUS_DEVICE)) {
+        error_setg(errp, "stopped before the switchover");
+        return false;
+    }
+    return true;
+}
+
+static QIOChannelBuffer *save_devices(MigrationState *s, Error **errp)
+{
+    QIOChannelBuffer *buffer = qio_channel_buffer_new(MiB);
+    QEMUFile *f = qemu_file_new_output(QIO_CHANNEL(buffer));
+    bool ok;
+
+    buffer->limit = DEVICE_STATE_MAX_BYTES;
+    {
+        BQL_LOCK_GUARD();
+        ok = stream_save_devices(f, s->vmdesc, errp);
+    }
+    /* On success it was flushed, and there is nothing left that could fail. */
+    qemu_fclose(f, NULL);
+    if (!ok) {
+        qio_channel_unref(QIO_CHANNEL(buffer));
+        return NULL;
+    }
+    return buffer;
+}
+
+static bool send_last_pages(MigrationState *s, Error **errp)
+{
+    if (migrate_send_switchover_start()) {
+        stream_put_command(s->to_dst, MIG_CMD_SWITCHOVER_START, NULL, 0);
+    }
+    return stream_save_complete(s->to_dst, errp) &&
+           qemu_fflush(s->to_dst, errp);
+}
+
+/* The buffer; and EOF, if no cancel came before. */
+static bool send_devices_and_end(MigrationState *s, QIOChannelBuffer *buffer,
+                                 Error **errp)
+{
+    int expected = HAND_OVER_NOT_YET;
+
+    qemu_put_buffer(s->to_dst, buffer->data, buffer->usage);
+    if (!qemu_file_check(s->to_dst, errp)) {
+        return false;
+    }
+    if (atomic_load(&s->quit) ||
+        !atomic_compare_exchange_strong(&s->hand_over, &expected,
+                                        HAND_OVER_DONE)) {
+        error_setg(errp, "stopped before the hand-over");
+        return false;
+    }
+    stream_put_eof(s->to_dst);
+    stream_put_vmdesc(s->to_dst, s->vmdesc);
+    return qemu_fflush(s->to_dst, errp);
+}
+
+/* With a return path the target's word counts, else that all was taken. */
+static bool wait_for_target(MigrationState *s, Error **errp)
+{
+    if (!s->rp.started) {
+        if (!qio_channel_close(s->ioc, errp)) {
+            /* Who does not take the stream does not run the guest. */
+            s->target_failed = true;
+            return false;
+        }
+        return true;
+    }
+    return_path_wait(&s->rp, -1);
+    if (!s->rp.got_shut) {
+        error_setg(errp,
+                   "the connection was lost after all was sent, and the "
+                   "target did not say whether it runs the guest (%s); the "
+                   "guest stays stopped here, 'cont' lets it run",
+                   s->rp.err ? error_get_pretty(s->rp.err) : "no reason");
+        return false;
+    }
+    if (s->rp.shut_value) {
+        error_setg(errp, "the target could not load the guest");
+        return false;
+    }
+    return_path_stop(&s->rp);
+    return true;
+}
+
+/* What the next migration of this process may go by. */
+static void remember_times(MigrationState *s)
+{
+    const MigrationBlackout *b = &s->stats.blackout;
+
+    QEMU_LOCK_GUARD(&s->stats.lock);
+    s->known_stop_ns = b->stop_ns;
+    s->known_save_ns = b->save_ns;
+    s->known_device_bytes = b->device_bytes;
+    if (b->restore_devices_ns >= 0 && b->restore_start_ns >= 0) {
+        s->known_restore_ns = b->restore_devices_ns + b->restore_start_ns;
+    }
+}
+
+static bool send_the_rest(MigrationState *s, int64_t *t, Error **errp)
+{
+    MigrationBlackout *b = &s->stats.blackout;
+    QIOChannelBuffer *buffer = save_devices(s, errp);
+    uint64_t before;
+    bool ok;
+
+    if (!buffer) {
+        return false;
+    }
+    b->device_bytes = buffer->usage;
+    lap(s, &b->save_ns, t);
+
+    ram_sync(ram_save_state(), true);
+    lap(s, &b->collect_ns, t);
+
+    before = qemu_file_transferred(s->to_dst);
+    ok = send_last_pages(s, errp);
+    b->pages_bytes = qemu_file_transferred(s->to_dst) - before;
+    migration_note_transferred(s);
+    lap(s, &b->pages_ns, t);
+    if (ok) {
+        ok = send_devices_and_end(s, buffer, errp);
+        migration_note_transferred(s);
+        lap(s, &b->device_ns, t);
+    }
+    qio_channel_unref(QIO_CHANNEL(buffer));
+    return ok;
+}
+
+bool migration_switchover(MigrationState *s, Error **errp)
+{
+    MigrationBlackout *b = &s->stats.blackout;
+    int64_t begin_ns, t;
+
+    stop_guest(s, &t);
+    begin_ns = t;
+    lap(s, &b->stop_ns, &t);
+    if (!enter_device_state(s, errp)) {
+        return false;
+    }
+    t = get_clock(); /* a user's pause is not ours */
+    if (!send_the_rest(s, &t, errp) || !wait_for_target(s, errp)) {
+        return false;
+    }
+    lap(s, &b->wait_ns, &t);
+    remember_times(s);
+    if (STAT_GET(&s->stats, downtime_start_ns)) {
+        STAT_SET(&s->stats, downtime_end_ns, t);
+    }
+    QEMU_LOCK_GUARD(&s->stats.lock);
+    b->total_ns = t - begin_ns;
+    return true;
+}
+
+void migration_settle_guest(MigrationState *s, MigrationStatus found)
+{
+    bool handed_over = atomic_load(&s->hand_over) == HAND_OVER_DONE;
+    MigrationGuestFate fate = migration_guest_fate(found, handed_over,
+                                                   s->target_failed);
+
+    assert(bql_locked());
+    if (!s->guest_stopped) {
+        return;
+    }
+    /* Someone else may have moved it on meanwhile (a shutdown request). */
+    if (!runstate_check(RUN_STATE_FINISH_MIGRATE)) {
+        return;
+    }
+    if (fate == MIGRATION_GUEST_STAYS) {
+        runstate_set(RUN_STATE_PAUSED);
+    } else if (runstate_is_live(s->old_state)) {
+        vm_start();
+    } else {
+        runstate_set(s->old_state);
+    }
+}
