@@ -27,13 +27,6 @@ MigrationIncomingState *migration_incoming_get_current(void)
     return &the_incoming;
 }
 
-bool migration_incoming_is_running(void)
-{
-    MigrationStatus st = migration_state_get(&the_incoming.state);
-
-    return st == MIGRATION_STATUS_SETUP || st == MIGRATION_STATUS_ACTIVE;
-}
-
 static void incoming_notify(MigrationSide side, MigrationStatus to)
 {
     if (migrate_events()) {

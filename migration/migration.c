@@ -11,6 +11,7 @@
 #include "system/runstate.h"
 
 #include "globalstate.h"
+#include "incoming.h"
 #include "source.h"
 #include "options.h"
 #include "ram/ram-format.h"
@@ -49,16 +50,38 @@ static void source_notify(MigrationSide side, MigrationStatus to)
     }
 }
 
+static bool may_set_capabilities(Error **errp)
+{
+    if (migration_is_running()) {
+        error_setg(errp, "capabilities cannot be changed while a migration is "
+                         "under way");
+        return false;
+    }
+    if (migration_state_get(&migration_incoming_get_current()->state) ==
+        MIGRATION_STATUS_ACTIVE) {
+        error_setg(errp, "capabilities cannot be changed while an incoming "
+                         "migration is under way");
+        return false;
+    }
+    return true;
+}
+
 static void options_changed(void)
 {
     rate_limit_set_rate(&the_migration.rate_limit, migrate_max_bandwidth());
     qemu_sem_post(&the_migration.wake);
 }
 
+static const MigrationOptionsHooks options_hooks = {
+    .may_set_capabilities = may_set_capabilities,
+    .changed = options_changed,
+};
+
 static void exit_notify(Notifier *notifier, void *data)
 {
     MigrationState *s = &the_migration;
 
+    atomic_store(&s->exiting, true);
     qmp_migrate_cancel(NULL);
     if (s->thread_exists) {
         bql_unlock();
@@ -89,7 +112,7 @@ bool migration_init(Error **errp)
     qemu_sem_init(&s->wake, 0);
     qemu_sem_init(&s->go_on, 0);
     rate_limit_init(&s->rate_limit, migrate_max_bandwidth(), get_clock());
-    migration_options_set_notify(options_changed);
+    migration_options_set_hooks(&options_hooks);
     migration_incoming_init();
     if (!register_savevm_live(RAM_SECTION_NAME, 0, RAM_SECTION_VERSION,
                               &ram_handlers, ram_save_state(), errp)) {

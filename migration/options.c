@@ -9,7 +9,6 @@
 #include "qemu/main-loop.h"
 #include "qom/object.h"
 
-#include "source.h"
 #include "options.h"
 
 #define DOWNTIME_LIMIT_MAX_MS      2000000
@@ -44,7 +43,7 @@ static struct {
     _Atomic uint64_t downtime_limit_ms;
     _Atomic int zero_page_detection;
     _Atomic bool detect_zero;
-    void (*changed)(void);
+    const MigrationOptionsHooks *hooks;
 
     /* Constant after migration_options_init(). */
     const MigrationOptionsObject *props;
@@ -118,9 +117,9 @@ unsigned migrate_clear_bitmap_shift(void)
     return opts.props->clear_bitmap_shift;
 }
 
-void migration_options_set_notify(void (*changed)(void))
+void migration_options_set_hooks(const MigrationOptionsHooks *hooks)
 {
-    opts.changed = changed;
+    opts.hooks = hooks;
 }
 
 /* ------------------------------------------------------------ -global */
@@ -228,17 +227,7 @@ bool migration_options_init(Error **errp)
 
 static bool may_set_capabilities(Error **errp)
 {
-    if (migration_is_running()) {
-        error_setg(errp, "capabilities cannot be changed while a migration is "
-                         "under way");
-        return false;
-    }
-    if (migration_incoming_is_running()) {
-        error_setg(errp, "capabilities cannot be changed once the incoming "
-                         "migration has begun");
-        return false;
-    }
-    return true;
+    return !opts.hooks || opts.hooks->may_set_capabilities(errp);
 }
 
 bool migration_capability_set(MigrationCapability cap, bool on, Error **errp)
@@ -319,8 +308,8 @@ void qmp_migrate_set_parameters(MigrationParameters *p, Error **errp)
     if (p->has_zero_page_detection) {
         set_zero_page_detection(p->zero_page_detection);
     }
-    if (opts.changed) {
-        opts.changed();
+    if (opts.hooks) {
+        opts.hooks->changed();
     }
 }
 

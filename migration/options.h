@@ -55,7 +55,11 @@ bool migration_parameter_set_str(const char *name, const char *value,
                                  Error **errp);
 bool migration_capability_set(MigrationCapability cap, bool on, Error **errp);
 
-/* Called (BQL) after parameters changed; one listener: migration.c. */
-void migration_options_set_notify(void (*changed)(void));
+/* What migration.c has to say about changes. Both required; BQL. */
+typedef struct MigrationOptionsHooks {
+    bool (*may_set_capabilities)(Error **errp);
+    void (*changed)(void); /* parameters were */
+} MigrationOptionsHooks;
+void migration_options_set_hooks(const MigrationOptionsHooks *hooks);
 
 #endif /* MIGRATION_OPTIONS_H */

@@ -49,6 +49,7 @@ typedef struct MigrationState {
 
     /* Any thread. */
     _Atomic bool quit;     /* stop soon: cancelled, or the peer is lost */
+    _Atomic bool exiting;  /* the process ends: the guest stays as it is */
     _Atomic int hand_over; /* HandOver */
     QemuSemaphore wake;    /* ends the wait for the bandwidth limit */
     QemuSemaphore go_on;   /* migrate-continue, or a cancel */
@@ -95,7 +96,6 @@ bool migration_switchover(MigrationState *s, Error **errp);
 void migration_settle_guest(MigrationState *s, MigrationStatus found);
 
 /* incoming.c */
-bool migration_incoming_is_running(void);
 void migration_incoming_init(void);
 void migration_incoming_exit(void); /* at exit; BQL */
 

@@ -234,7 +234,7 @@ void migration_settle_guest(MigrationState *s, MigrationStatus found)
                                                    s->target_failed);
 
     assert(bql_locked());
-    if (!s->guest_stopped) {
+    if (!s->guest_stopped || atomic_load(&s->exiting)) {
         return;
     }
     /* Someone else may have moved it on meanwhile (a shutdown request). */
