@@ -396,8 +396,16 @@ void memory_listener_unregister(MemoryListener *listener);
 
 /* --- information ---------------------------------------------------------- */
 
-/* `info mtree [-f] [-d] [-o]` */
-void mtree_info(Monitor *mon, bool flatview, bool dispatch_tree, bool owner,
-                bool disabled);
+/* `info mtree [-f] [-o] [-D]`, `info ramblock`. BQL. */
+void mtree_info(Monitor *mon, bool flatview, bool owner, bool disabled);
+void ram_block_info(Monitor *mon);
+
+/**
+ * cpu_memory_read_debug: read what @cpu would see at virtual address @addr
+ *
+ * Without side effects on the CPU. BQL, @cpu stopped or not. Returns false if
+ * a part is not mapped or does not answer.
+ */
+bool cpu_memory_read_debug(CPUState *cpu, vaddr addr, void *buf, size_t len);
 
 #endif /* SYSTEM_MEMORY_H */
