@@ -17,6 +17,7 @@ typedef struct FlatRange {
     MemoryRegion *mr;
     hwaddr offset_in_region;
     /* As they were when the view was made. */
+    Object *owner;   /* ref'd by the view; may be NULL */
     RAMBlock *block; /* ref'd by the view; NULL: MMIO */
     uint8_t *host;   /* of @first */
     bool readonly;   /* stores do not go to the block */

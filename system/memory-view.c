@@ -13,6 +13,8 @@
  */
 #include "qemu/osdep.h"
 
+#include "qom/object.h"
+
 #include "memory-internal.h"
 
 /* [first, last]; wider than an address so that nothing overflows. */
@@ -40,6 +42,7 @@ static void insert_range(GArray *out, guint pos, MemoryRegion *mr, Span span,
         .first = span.first,
         .last = span.last,
         .mr = mr,
+        .owner = mr->owner,
         .offset_in_region = offset,
         .readonly = readonly || mr->rom_device,
         .romd_mode = mr->romd_mode,
@@ -159,6 +162,9 @@ FlatView *flatview_render(MemoryRegion *root)
         if (fr->block) {
             qemu_ram_ref(fr->block);
         }
+        if (fr->owner) {
+            object_ref(fr->owner);
+        }
     }
     return view;
 }
@@ -166,6 +172,15 @@ FlatView *flatview_render(MemoryRegion *root)
 void flatview_ref(FlatView *view)
 {
     atomic_fetch_add_explicit(&view->refcount, 1, memory_order_relaxed);
+}
+
+/*
+ * An owner's last reference may fall here, in any thread: finalizing it is
+ * for the main loop.
+ */
+static void unref_owner(void *opaque)
+{
+    object_unref(opaque);
 }
 
 void flatview_unref(FlatView *view)
@@ -179,6 +194,11 @@ void flatview_unref(FlatView *view)
 
         if (fr->block) {
             qemu_ram_unref(fr->block);
+        }
+        if (fr->owner && bql_locked()) {
+            object_unref(fr->owner);
+        } else if (fr->owner) {
+            aio_bh_schedule_oneshot(unref_owner, fr->owner);
         }
     }
     g_free(view->ranges);

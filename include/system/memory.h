@@ -11,7 +11,8 @@
  * tells the listeners the difference.
  *
  * Flat views are immutable and counted. Whoever holds a reference may use
- * what it shows: the RAM blocks it shows are ref'd by it. A vCPU keeps one for its TLB and takes the new one
+ * what it shows: the RAM blocks it shows are ref'd by it, and so are the owner
+ * objects of its regions. A vCPU keeps one for its TLB and takes the new one
  * when its listener's commit says so.
  *
  * Threads: the tree, listeners and address spaces change under the BQL.
