@@ -3,6 +3,7 @@
 """Generate C from the QAPI schema.
 
 usage: qapi-gen.py [--pending FILE] -o DIR SCHEMA
+       qapi-gen.py --doc FILE SCHEMA           the reference manual
        qapi-gen.py --list-modules SCHEMA
 
 --pending: commands (one a line) that no code answers yet: their prototypes
@@ -14,7 +15,7 @@ import argparse
 import os
 import sys
 
-from qapi import gen_c, introspect
+from qapi import gen_c, gen_doc, introspect
 from qapi.schema import Schema, SchemaError
 
 
@@ -43,6 +44,7 @@ def read_pending(path, schema):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--pending')
+    parser.add_argument('--doc')
     parser.add_argument('--list-modules', action='store_true')
     parser.add_argument('-o', dest='out')
     parser.add_argument('schema')
@@ -54,6 +56,9 @@ def main():
         sys.exit(str(e))
     if opts.list_modules:
         print('\n'.join(schema.modules))
+        return
+    if opts.doc:
+        write(opts.doc, gen_doc.gen_doc(schema, pending))
         return
     for m in schema.modules:
         for name, text in (

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, sys.argv[1])
+from qapi.gen_doc import gen_doc  # noqa: E402
 from qapi.introspect import Introspection  # noqa: E402
 from qapi.schema import Schema, SchemaError  # noqa: E402
 
@@ -131,9 +132,30 @@ def real_schema():
     return f'{missing} not in the introspection' if missing else None
 
 
+def reference():
+    """The manual has a section per definition and an item per member."""
+    schema = Schema().load(sys.argv[2])
+    text = gen_doc(schema, set())
+    sections = re.split(r'\n(?=[^\n]+ \((?:\w+)\)\n-+\n)', text)
+    found = {}
+    for s in sections:
+        m = re.match(r'`*([\w-]+)`* \((\w+)\)\n', s)
+        if m:
+            found[m.group(2), m.group(1)] = s
+    for d in schema.defs:
+        s = found.get((d.meta, d.name))
+        if not s:
+            return f'no section about {d.name}'
+        for name in d.doc.members:
+            if d.meta != 'alternate' and f'* ``{name}``' not in s:
+                return f'{d.name}: nothing about {name}'
+    return None
+
+
 def main():
     results = [(name, verdict(text, words)) for name, text, words in CASES]
     results.append(('the real schema', real_schema()))
+    results.append(('the reference manual', reference()))
     print(f'1..{len(results)}')
     for i, (name, problem) in enumerate(results, 1):
         if problem:

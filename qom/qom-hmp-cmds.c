@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* HMP's view of the object model. */
+#include "qemu/osdep.h"
+
+#include "qapi/json.h"
+#include "qapi/qapi-commands-qom.h"
+#include "qemu/monitor-sink.h"
+#include "qom/hmp.h"
+#include "qom/user-creatable.h"
+
+static const char *arg(json_object *args, const char *name)
+{
+    json_object *v;
+
+    return json_object_object_get_ex(args, name, &v) ? json_object_get_string(v)
+                                                     : NULL;
+}
+
+static void hmp_object_add(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+    bool keyval, help = false;
+    g_autoptr(json_object) options = user_creatable_parse(arg(args, "object"),
+                                                          &keyval, &help, &err);
+
+    if (options && !help) {
+        user_creatable_add(options, keyval, &err);
+    }
+    if (err) {
+        error_report_err(err);
+    }
+}
+
+static void hmp_object_del(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+
+    if (!user_creatable_del(arg(args, "id"), &err)) {
+        error_report_err(err);
+    }
+}
+
+static void hmp_qom_list(Monitor *mon, json_object *args)
+{
+    const char *path = arg(args, "path");
+    Error *err = NULL;
+    g_autoptr(ObjectPropertyInfoList) list = NULL;
+
+    if (!path) {
+        monitor_printf(mon, "/\n");
+        return;
+    }
+    list = qmp_qom_list(path, &err);
+    if (err) {
+        error_report_err(err);
+    }
+    for (ObjectPropertyInfoList *l = list; l; l = l->next) {
+        monitor_printf(mon, "%s (%s)\n", l->value->name, l->value->type);
+    }
+}
+
+static void hmp_qom_get(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+    g_autoptr(json_object)
+        v = qmp_qom_get(arg(args, "path"), arg(args, "property"), &err);
+    g_autofree char *text = NULL;
+
+    if (err) {
+        error_report_err(err);
+        return;
+    }
+    text = qobject_to_json_pretty(v);
+    monitor_printf(mon, "%s\n", text);
+}
+
+static void hmp_qom_set(Monitor *mon, json_object *args)
+{
+    const char *path = arg(args, "path"), *property = arg(args, "property");
+    const char *value = arg(args, "value");
+    Error *err = NULL;
+
+    if (arg(args, "json")) {
+        g_autoptr(json_object) v = qobject_from_json(value, &err);
+
+        if (!err) {
+            qmp_qom_set(path, property, v, &err);
+        }
+    } else {
+        bool ambiguous;
+        Object *obj = object_resolve_path(path, &ambiguous);
+
+        if (!obj) {
+            error_setg(&err,
+                       ambiguous ? "Path '%s' is ambiguous"
+                                 : "Device '%s' not found",
+                       path);
+        } else {
+            object_property_parse(obj, property, value, &err);
+        }
+    }
+    if (err) {
+        error_report_err(err);
+    }
+}
+
+typedef struct Tree {
+    Monitor *mon;
+    int depth;
+} Tree;
+
+static int print_tree(Object *obj, void *opaque)
+{
+    Tree *tree = opaque;
+    Tree below = { tree->mon, tree->depth + 1 };
+    const char *name = object_get_canonical_path_component(obj);
+
+    monitor_printf(tree->mon, "%*s/%s (%s)\n", 2 * tree->depth, "",
+                   name ? name : "", object_get_typename(obj));
+    object_child_foreach(obj, print_tree, &below);
+    return 0;
+}
+
+static void hmp_info_qom_tree(Monitor *mon, json_object *args)
+{
+    const char *path = arg(args, "path");
+    Object *obj = object_resolve_path(path ? path : "/machine", NULL);
+    Tree tree = { mon, 0 };
+
+    if (!obj) {
+        monitor_printf(mon, "Path '%s' could not be resolved.\n",
+                       path ? path : "/machine");
+        return;
+    }
+    print_tree(obj, &tree);
+}
+
+const HMPCommand hmp_qom_commands[] = {
+    { .name = "object_add",
+      .args_type = "object:S",
+      .params = "[qom-type=]type,id=str[,prop=value][,...]",
+      .help = "make an object",
+      .cmd = hmp_object_add },
+    { .name = "object_del",
+      .args_type = "id:s",
+      .params = "id",
+      .help = "remove an object",
+      .cmd = hmp_object_del },
+    { .name = "qom-list",
+      .args_type = "path:s?",
+      .params = "path",
+      .help = "list the properties of an object",
+      .cmd = hmp_qom_list },
+    { .name = "qom-get",
+      .args_type = "path:s,property:s",
+      .params = "path property",
+      .help = "print a property of an object",
+      .cmd = hmp_qom_get },
+    { .name = "qom-set",
+      .args_type = "json:-j,path:s,property:s,value:S",
+      .params = "[-j] path property value",
+      .help = "set a property of an object (-j: the value is JSON)",
+      .cmd = hmp_qom_set },
+    { .name = NULL },
+};
+
+const HMPCommand hmp_qom_info_commands[] = {
+    { .name = "qom-tree",
+      .args_type = "path:s?",
+      .params = "[path]",
+      .help = "show the tree of objects, below /machine or PATH",
+      .cmd = hmp_info_qom_tree },
+    { .name = NULL },
+};
