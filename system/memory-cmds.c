@@ -182,7 +182,7 @@ static void print_value(GString *out, char format, unsigned size,
     g_string_append_c(out, ' ');
     switch (format) {
     case 'o':
-        g_string_append_printf(out, "%#*" PRIo64, DIV_ROUND_UP(bits, 3), v);
+        g_string_append_printf(out, "0%*" PRIo64, DIV_ROUND_UP(bits, 3), v);
         break;
     case 'x':
         g_string_append_printf(out, "0x%0*" PRIx64, bits / 4, v);
@@ -224,7 +224,7 @@ static void dump_memory(Monitor *mon, CPUState *cpu, json_object *args)
                                            MEMTXATTRS_UNSPECIFIED, buf,
                                            n * size) == MEMTX_OK;
 
-        g_string_printf(out, "%016" PRIx64 ":", addr);
+        g_string_printf(out, "%08" PRIx64 ":", addr);
         if (!ok) {
             monitor_printf(mon, "%s Cannot access memory\n", out->str);
             return;
@@ -241,7 +241,7 @@ static void dump_memory(Monitor *mon, CPUState *cpu, json_object *args)
 static void hmp_x(Monitor *mon, json_object *args)
 {
     if (!first_cpu()) {
-        monitor_puts(mon, "No CPU available\n");
+        monitor_puts(mon, "Can not dump without CPU\n");
         return;
     }
     dump_memory(mon, first_cpu(), args);

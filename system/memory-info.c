@@ -19,7 +19,10 @@ static const char *region_type(const MemoryRegion *mr)
     if (memory_region_is_rom(mr)) {
         return "rom";
     }
-    return mr->ram ? "ram" : "i/o";
+    if (mr->ram) {
+        return "ram";
+    }
+    return mr->terminates ? "i/o" : "container";
 }
 
 static const char *region_label(const MemoryRegion *mr)

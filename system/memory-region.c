@@ -126,12 +126,13 @@ bool memory_region_init_resizeable_ram(MemoryRegion *mr, Object *owner,
 
 bool memory_region_init_ram_from_file(MemoryRegion *mr, Object *owner,
                                       const char *name, uint64_t size,
-                                      uint32_t ram_flags, const char *path,
-                                      uint64_t offset, Error **errp)
+                                      uint64_t align, uint32_t ram_flags,
+                                      const char *path, uint64_t offset,
+                                      Error **errp)
 {
     memory_region_init(mr, owner, name, size);
-    return finish_ram(
-        mr, qemu_ram_alloc_from_file(size, ram_flags, path, offset, mr, errp));
+    return finish_ram(mr, qemu_ram_alloc_from_file(size, align, ram_flags, path,
+                                                   offset, mr, errp));
 }
 
 bool memory_region_init_ram_from_fd(MemoryRegion *mr, Object *owner,

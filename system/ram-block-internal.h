@@ -49,6 +49,9 @@ struct RAMBlock {
 
     /* Guarded by the BQL: dirty-log.c's. */
     unsigned vga_users;
+
+    /* Guarded by the BQL. */
+    bool unmergeable, undumpable;
 };
 
 /* Mapping half of a block (ram-map.c). On failure nothing is mapped. */
@@ -58,8 +61,8 @@ typedef struct RAMMapping {
     size_t length;
     size_t page_size;
 } RAMMapping;
-bool ram_map(RAMMapping *map, uint64_t size, uint32_t ram_flags, int fd,
-             uint64_t fd_offset, Error **errp);
+bool ram_map(RAMMapping *map, uint64_t size, uint64_t min_align,
+             uint32_t ram_flags, int fd, uint64_t fd_offset, Error **errp);
 void ram_unmap(void *base, size_t length);
 size_t ram_fd_page_size(int fd);
 /* A memfd with @name; @hugetlb_size 0: ordinary pages. */

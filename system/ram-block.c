@@ -147,14 +147,14 @@ static RAMBlock *block_new(const RAMMapping *map, ram_addr_t used,
     return rb;
 }
 
-static RAMBlock *alloc_mapped(ram_addr_t used, ram_addr_t max,
+static RAMBlock *alloc_mapped(ram_addr_t used, ram_addr_t max, uint64_t align,
                               uint32_t ram_flags, int fd, uint64_t fd_offset,
                               MemoryRegion *mr, Error **errp)
 {
     ERRP_GUARD();
     RAMMapping map;
 
-    if (!ram_map(&map, max, ram_flags, fd, fd_offset, errp)) {
+    if (!ram_map(&map, max, align, ram_flags, fd, fd_offset, errp)) {
         error_prepend(errp, "RAM block '%s': ", block_label(mr));
         return NULL;
     }
@@ -188,7 +188,7 @@ RAMBlock *qemu_ram_alloc(ram_addr_t size, uint32_t ram_flags, MemoryRegion *mr,
             return NULL;
         }
     }
-    rb = alloc_mapped(size, size, ram_flags, fd, 0, mr, errp);
+    rb = alloc_mapped(size, size, 0, ram_flags, fd, 0, mr, errp);
     if (!rb && fd >= 0) {
         close(fd);
     }
@@ -219,7 +219,7 @@ RAMBlock *qemu_ram_alloc_resizeable(ram_addr_t used, ram_addr_t max,
         return NULL;
     }
     assert(used <= max);
-    return alloc_mapped(used, max, RAM_RESIZEABLE, -1, 0, mr, errp);
+    return alloc_mapped(used, max, 0, RAM_RESIZEABLE, -1, 0, mr, errp);
 }
 
 /* Have the file hold [offset, offset + size), growing it only from nothing. */
@@ -252,9 +252,9 @@ static bool check_file_size(int fd, uint64_t offset, uint64_t size,
     return true;
 }
 
-RAMBlock *qemu_ram_alloc_from_fd(ram_addr_t size, uint32_t ram_flags, int fd,
-                                 uint64_t fd_offset, MemoryRegion *mr,
-                                 Error **errp)
+static RAMBlock *alloc_from_fd(ram_addr_t size, uint64_t align,
+                               uint32_t ram_flags, int fd, uint64_t fd_offset,
+                               MemoryRegion *mr, Error **errp)
 {
     ERRP_GUARD();
     size_t page_size = ram_fd_page_size(fd);
@@ -273,12 +273,20 @@ RAMBlock *qemu_ram_alloc_from_fd(ram_addr_t size, uint32_t ram_flags, int fd,
         error_prepend(errp, "RAM block '%s': ", block_label(mr));
         return NULL;
     }
-    return alloc_mapped(size, size, ram_flags, fd, fd_offset, mr, errp);
+    return alloc_mapped(size, size, align, ram_flags, fd, fd_offset, mr, errp);
 }
 
-RAMBlock *qemu_ram_alloc_from_file(ram_addr_t size, uint32_t ram_flags,
-                                   const char *path, uint64_t fd_offset,
-                                   MemoryRegion *mr, Error **errp)
+RAMBlock *qemu_ram_alloc_from_fd(ram_addr_t size, uint32_t ram_flags, int fd,
+                                 uint64_t fd_offset, MemoryRegion *mr,
+                                 Error **errp)
+{
+    return alloc_from_fd(size, 0, ram_flags, fd, fd_offset, mr, errp);
+}
+
+RAMBlock *qemu_ram_alloc_from_file(ram_addr_t size, uint64_t align,
+                                   uint32_t ram_flags, const char *path,
+                                   uint64_t fd_offset, MemoryRegion *mr,
+                                   Error **errp)
 {
     RAMBlock *rb;
     int fd = ram_open_file(path, ram_flags, errp);
@@ -286,7 +294,7 @@ RAMBlock *qemu_ram_alloc_from_file(ram_addr_t size, uint32_t ram_flags,
     if (fd < 0) {
         return NULL;
     }
-    rb = qemu_ram_alloc_from_fd(size, ram_flags, fd, fd_offset, mr, errp);
+    rb = alloc_from_fd(size, align, ram_flags, fd, fd_offset, mr, errp);
     if (!rb) {
         close(fd);
     }
@@ -461,6 +469,26 @@ MemoryRegion *qemu_ram_get_mr(const RAMBlock *rb)
 hwaddr qemu_ram_get_guest_addr(const RAMBlock *rb)
 {
     return rb->mr ? rb->mr->addr : 0;
+}
+
+void qemu_ram_set_mergeable(RAMBlock *rb, bool mergeable)
+{
+    rb->unmergeable = !mergeable;
+}
+
+bool qemu_ram_is_mergeable(const RAMBlock *rb)
+{
+    return !rb->unmergeable;
+}
+
+void qemu_ram_set_dumpable(RAMBlock *rb, bool dumpable)
+{
+    rb->undumpable = !dumpable;
+}
+
+bool qemu_ram_is_dumpable(const RAMBlock *rb)
+{
+    return !rb->undumpable;
 }
 
 bool qemu_ram_is_populated_at_start(const RAMBlock *rb)

@@ -39,17 +39,19 @@ size_t ram_fd_page_size(int fd)
     return (size_t)getpagesize();
 }
 
-bool ram_map(RAMMapping *map, uint64_t size, uint32_t ram_flags, int fd,
-             uint64_t fd_offset, Error **errp)
+bool ram_map(RAMMapping *map, uint64_t size, uint64_t min_align,
+             uint32_t ram_flags, int fd, uint64_t fd_offset, Error **errp)
 {
     size_t page = (size_t)getpagesize();
     size_t fd_page = ram_fd_page_size(fd);
     size_t align = MAX(fd_page, size >= ALIGN_LARGE ? ALIGN_LARGE : page);
-    size_t length = size + align + page;
+    size_t length;
     int prot = PROT_READ | (ram_flags & RAM_READONLY ? 0 : PROT_WRITE);
     int flags = MAP_FIXED | (ram_flags & RAM_SHARED ? MAP_SHARED : MAP_PRIVATE);
     uint8_t *base, *host;
 
+    align = MAX(align, min_align);
+    length = size + align + page;
     base = mmap(NULL, length, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {

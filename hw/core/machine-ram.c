@@ -7,6 +7,7 @@
 #include "hw/boards.h"
 #include "machine-internal.h"
 #include "qemu/error.h"
+#include "system/hostmem.h"
 #include "system/memory.h"
 
 static bool ram_from_backend(MachineState *ms, Error **errp)
@@ -63,10 +64,10 @@ static int advise_block(RAMBlock *rb, void *opaque)
     size_t size = qemu_ram_get_max_length(rb);
 
     /* Hints: a kernel without KSM refuses the second, which is no error. */
-    if (!ms->dump_guest_core) {
+    if (!ms->dump_guest_core || !qemu_ram_is_dumpable(rb)) {
         madvise(host, size, MADV_DONTDUMP);
     }
-    if (ms->mem_merge) {
+    if (ms->mem_merge && qemu_ram_is_mergeable(rb)) {
         madvise(host, size, MADV_MERGEABLE);
     }
     return 0;

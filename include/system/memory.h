@@ -137,8 +137,9 @@ bool memory_region_init_resizeable_ram(MemoryRegion *mr, Object *owner,
                                        uint64_t max_size, Error **errp);
 bool memory_region_init_ram_from_file(MemoryRegion *mr, Object *owner,
                                       const char *name, uint64_t size,
-                                      uint32_t ram_flags, const char *path,
-                                      uint64_t offset, Error **errp);
+                                      uint64_t align, uint32_t ram_flags,
+                                      const char *path, uint64_t offset,
+                                      Error **errp);
 /* @fd: the region's on success, the caller's on failure. */
 bool memory_region_init_ram_from_fd(MemoryRegion *mr, Object *owner,
                                     const char *name, uint64_t size,

@@ -67,10 +67,14 @@ RAMBlock *qemu_ram_alloc_resizeable(ram_addr_t used, ram_addr_t max,
 RAMBlock *qemu_ram_alloc_from_fd(ram_addr_t size, uint32_t ram_flags, int fd,
                                  uint64_t fd_offset, MemoryRegion *mr,
                                  Error **errp);
-/* @path: a file (made if absent), or a directory (an unlinked file in it). */
-RAMBlock *qemu_ram_alloc_from_file(ram_addr_t size, uint32_t ram_flags,
-                                   const char *path, uint64_t fd_offset,
-                                   MemoryRegion *mr, Error **errp);
+/*
+ * @path: a file (made if absent), or a directory (an unlinked file in it).
+ * @align: of the mapping, a power of two; 0: what suits the page size.
+ */
+RAMBlock *qemu_ram_alloc_from_file(ram_addr_t size, uint64_t align,
+                                   uint32_t ram_flags, const char *path,
+                                   uint64_t fd_offset, MemoryRegion *mr,
+                                   Error **errp);
 /* For tests of bit phases: the next block begins at least at @offset, exactly
  * there and not aligned to 64 pages. */
 void qemu_ram_set_next_offset_for_test(ram_addr_t offset);
@@ -104,6 +108,12 @@ MemoryRegion *qemu_ram_get_mr(const RAMBlock *rb); /* NULL in tests */
 /* Where the region is mapped (its address in its container), for
  * x-ignore-shared's stream; 0 if nowhere. BQL. */
 hwaddr qemu_ram_get_guest_addr(const RAMBlock *rb);
+/* Whether the host may merge its pages / put it into core dumps (default:
+ * yes). Recorded only; who advises the host asks. BQL. */
+void qemu_ram_set_mergeable(RAMBlock *rb, bool mergeable);
+bool qemu_ram_is_mergeable(const RAMBlock *rb);
+void qemu_ram_set_dumpable(RAMBlock *rb, bool dumpable);
+bool qemu_ram_is_dumpable(const RAMBlock *rb);
 /* Whether memory was populated at start (prealloc=on): holes mean nothing. */
 bool qemu_ram_is_populated_at_start(const RAMBlock *rb);
 

@@ -172,7 +172,7 @@ static void test_file(void)
     RAMBlock *rb;
     GStatBuf st;
 
-    rb = qemu_ram_alloc_from_file(MiB, RAM_SHARED, path, PAGE, NULL,
+    rb = qemu_ram_alloc_from_file(MiB, 0, RAM_SHARED, path, PAGE, NULL,
                                   &error_abort);
     g_assert_cmpint(g_stat(path, &st), ==, 0);
     g_assert_cmpint(st.st_size, ==, MiB + PAGE);
@@ -180,29 +180,29 @@ static void test_file(void)
     qemu_ram_free(rb);
 
     /* The content is still there; a private mapping does not change it. */
-    rb = qemu_ram_alloc_from_file(MiB, 0, path, PAGE, NULL, &error_abort);
+    rb = qemu_ram_alloc_from_file(MiB, 0, 0, path, PAGE, NULL, &error_abort);
     g_assert_cmpuint(((uint8_t *)qemu_ram_get_host_addr(rb))[9], ==, 0x42);
     ((uint8_t *)qemu_ram_get_host_addr(rb))[9] = 1;
     g_assert_false(ram_block_discard_range(rb, 0, PAGE, &err));
     expect_error(&err, "private");
     qemu_ram_free(rb);
-    rb = qemu_ram_alloc_from_file(MiB, RAM_READONLY | RAM_READONLY_FD, path,
+    rb = qemu_ram_alloc_from_file(MiB, 0, RAM_READONLY | RAM_READONLY_FD, path,
                                   PAGE, NULL, &error_abort);
     g_assert_cmpuint(((uint8_t *)qemu_ram_get_host_addr(rb))[9], ==, 0x42);
     qemu_ram_free(rb);
 
     g_assert_null(
-        qemu_ram_alloc_from_file(2 * MiB, RAM_SHARED, path, 0, NULL, &err));
+        qemu_ram_alloc_from_file(2 * MiB, 0, RAM_SHARED, path, 0, NULL, &err));
     expect_error(&err, "too short");
-    g_assert_null(qemu_ram_alloc_from_file(MiB, 0, path, 5, NULL, &err));
+    g_assert_null(qemu_ram_alloc_from_file(MiB, 0, 0, path, 5, NULL, &err));
     expect_error(&err, "multiples of the page size");
     g_assert_null(
-        qemu_ram_alloc_from_file(MiB, 0, "/nonexistent/x", 0, NULL, &err));
+        qemu_ram_alloc_from_file(MiB, 0, 0, "/nonexistent/x", 0, NULL, &err));
     expect_error(&err, "/nonexistent/x");
 
     /* A directory: a nameless file, whose memory may be given back. */
     g_unlink(path);
-    rb = qemu_ram_alloc_from_file(MiB, 0, dir, 0, NULL, &error_abort);
+    rb = qemu_ram_alloc_from_file(MiB, 0, 0, dir, 0, NULL, &error_abort);
     g_assert_true(ram_block_discard_range(rb, 0, PAGE, &error_abort));
     qemu_ram_free(rb);
     g_assert_cmpint(g_rmdir(dir), ==, 0);
