@@ -212,7 +212,7 @@ static void test_refusals(void)
                    "hugetlb=on");
     expect_refused("{'qom-type':'memory-backend-memfd','id':'m','size':4096,"
                    "'hugetlb':true}",
-                   "RAM block 'm'");
+                   "4096 bytes long");
     /* 1 PiB: the address space is not there, or the memory. */
     expect_refused("{'qom-type':'memory-backend-ram','id':'m',"
                    "'size':1125899906842624}",
