@@ -252,7 +252,7 @@ bool tcg_op_cas(TcgVcpu *v, const TcgOp *op)
     TcgTarget t;
     vaddr va;
 
-    if (!begin(v, op, 1u << op->aux, TCG_WRITE, &va, &t)) {
+    if (!begin(v, op, 1u << op->aux, TCG_MODIFY, &va, &t)) {
         return false;
     }
     v->x[result_reg(op->rm)] = cas_size(t.host, op->aux, v->x[op->rm],
@@ -274,7 +274,7 @@ bool tcg_op_casp(TcgVcpu *v, const TcgOp *op)
     TcgTarget t;
     vaddr va;
 
-    if (!begin(v, op, 2u << op->aux, TCG_WRITE, &va, &t)) {
+    if (!begin(v, op, 2u << op->aux, TCG_MODIFY, &va, &t)) {
         return false;
     }
     if (op->aux == 2) {
@@ -345,7 +345,7 @@ bool tcg_op_fetch_op(TcgVcpu *v, const TcgOp *op)
     TcgTarget t;
     vaddr va;
 
-    if (!begin(v, op, 1u << op->aux, TCG_WRITE, &va, &t)) {
+    if (!begin(v, op, 1u << op->aux, TCG_MODIFY, &va, &t)) {
         return false;
     }
     switch (op->aux) {

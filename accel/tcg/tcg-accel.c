@@ -82,11 +82,17 @@ static MemoryListener tcg_listener = {
     .commit = tcg_map_changed,
 };
 
-static bool tcg_init_machine(AccelState *as, MachineState *ms, Error **errp)
+bool tcg_engine_init(Error **errp)
 {
     tcg_code_init();
+    get_system_memory(); /* makes address_space_memory */
     memory_listener_register(&tcg_listener, &address_space_memory);
     return dirty_tracker_select(&tcg_bitmap_tracker, errp);
+}
+
+static bool tcg_init_machine(AccelState *as, MachineState *ms, Error **errp)
+{
+    return tcg_engine_init(errp);
 }
 
 static const DirtyTrackerOps *const tcg_trackers[] = {

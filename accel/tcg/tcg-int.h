@@ -233,6 +233,7 @@ TcgVcpu *tcg_vcpu(unsigned i);
 typedef enum TcgAccess {
     TCG_READ,
     TCG_WRITE,
+    TCG_MODIFY, /* a write whose faults are reported as a read's */
     TCG_FETCH
 } TcgAccess;
 
@@ -249,7 +250,7 @@ void tcg_tlb_init(TcgVcpu *v);
 void tcg_tlb_flush(TcgVcpu *v);
 void tcg_tlb_forget_writes(TcgVcpu *v); /* O(1) */
 /*
- * Find what is at @va, fill the TLB, and for TCG_WRITE mark the page dirty.
+ * Find what is at @va, fill the TLB, and before a write mark the page dirty.
  * False: an exception was raised for @op.
  */
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
@@ -300,6 +301,10 @@ TcgOpFunc tcg_op_ldxr, tcg_op_ldxp, tcg_op_stxr, tcg_op_stxp, tcg_op_ldar,
 TcgOpFunc tcg_op_mrs, tcg_op_msr, tcg_op_msr_imm, tcg_op_dc_zva, tcg_op_wfe,
     tcg_op_wfi, tcg_op_yield, tcg_op_sev, tcg_op_sevl, tcg_op_except,
     tcg_op_eret; /* system.c */
+
+/* ---- tcg-accel.c ---- */
+/* Hooks into memory and dirty tracking. Once, BQL, before the first vCPU. */
+bool tcg_engine_init(Error **errp);
 
 /* ---- exec.c ---- */
 TcgVcpu *tcg_vcpu_new(CPUState *cs);

@@ -174,11 +174,12 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
 {
     TcgTlbEntry *e = &v->tlb[(va >> TCG_PAGE_BITS) & (TCG_TLB_SIZE - 1)];
     uint64_t rtag = (va & TCG_PAGE_MASK) | v->rgen;
+    bool is_write = access == TCG_WRITE || access == TCG_MODIFY;
     MemoryTranslation m;
 
     t->has_code = false;
     if (e->rtag == rtag && access != TCG_FETCH &&
-        !(access == TCG_WRITE && e->wtag == TCG_TAG_ROM)) {
+        !(is_write && e->wtag == TCG_TAG_ROM)) {
         t->ram = e->ram;
         t->host = (void *)(uintptr_t)(va + e->addend);
         t->page = (uint64_t)((uint8_t *)t->host - e->ram->host) >>
@@ -198,7 +199,7 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
         raise_abort(v, op, va, access, false, FSC_EXTERNAL);
         return false;
     }
-    if (!m.block || (m.readonly && access == TCG_WRITE)) {
+    if (!m.block || (m.readonly && is_write)) {
         if (access == TCG_FETCH) {
             raise_abort(v, op, va, access, false, FSC_EXTERNAL);
             return false;
@@ -213,7 +214,7 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
     if (access == TCG_FETCH || m.first > (t->phys & TCG_PAGE_MASK) ||
         m.last < (t->phys | ~TCG_PAGE_MASK) ||
         ((m.block_offset ^ t->phys) & ~TCG_PAGE_MASK)) {
-        if (access == TCG_WRITE) {
+        if (is_write) {
             TcgTlbEntry none;
             prepare_write(v, &none, va, t);
         }
@@ -223,7 +224,7 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
     e->wtag = m.readonly ? TCG_TAG_ROM : TCG_TAG_NONE;
     e->addend = (uintptr_t)m.host - va;
     e->ram = t->ram;
-    if (access == TCG_WRITE) {
+    if (is_write) {
         prepare_write(v, e, va, t);
     }
     return true;

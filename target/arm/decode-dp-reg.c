@@ -221,7 +221,7 @@ static bool decode_three_source(uint32_t word, A64Insn *insn)
         return is64;
     case 4:
         insn->op = A64_SMULH;
-        return is64;
+        return is64 && insn->ra == A64_ZR;
     case 10:
         insn->op = A64_UMADDL;
         return is64;
@@ -230,7 +230,7 @@ static bool decode_three_source(uint32_t word, A64Insn *insn)
         return is64;
     case 12:
         insn->op = A64_UMULH;
-        return is64;
+        return is64 && insn->ra == A64_ZR;
     default:
         return false;
     }

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A64 instructions against what an independent implementation did.
+ *
+ * tests/unit/a64-oracle.txt is made by tests/guest/a64-oracle/generate.py,
+ * which runs the same code in a QEMU that is not ours. One line per test:
+ *
+ *   WORD[,WORD...] SEED [align] [xN:VALUE...] -> [pc=O] [esr=E] [far=A]
+ *       [nzcv=F] [sp=S] [xN=VALUE...] [mN=VALUE...]
+ *
+ * All numbers hexadecimal but N. Left of the arrow is the input: instruction
+ * words at CODE, BRK #0 around them; registers, flags and 256 bytes at DATA
+ * come from SplitMix64(SEED), registers then as given; SP_EL0 = DATA + 128.
+ * "align": SCTLR_EL1.A is set. Right of it is all that changed at the first
+ * exception: unless said otherwise a BRK #0 (ESR f2000000) behind the last
+ * word. O is relative to CODE; FAR is given for aborts only.
+ * "# GROUP" begins a group, which becomes one test case.
+ */
+#include "qemu/osdep.h"
+
+#include "qemu/error.h"
+#include "tcg-harness.h"
+
+#define CODE  UINT64_C(0x42000800)
+#define DATA  UINT64_C(0x43000f80)
+#define BRK   A64_WORD_BRK(0)
+#define WORDS 32
+
+typedef struct State {
+    uint64_t x[31], sp, pc, esr, far;
+    unsigned nzcv;
+    uint64_t mem[WORDS];
+} State;
+
+typedef struct Group {
+    char *name;
+    GPtrArray *lines;
+    const char *model;
+} Group;
+
+static struct {
+    TcgVcpu *a57, *max;
+} cpus;
+
+static uint64_t next(uint64_t *s)
+{
+    uint64_t z = *s += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t random_value(uint64_t *s)
+{
+    static const uint64_t interesting[] = {
+        0,
+        1,
+        2,
+        UINT64_MAX,
+        UINT64_MAX - 1,
+        UINT64_C(1) << 63,
+        INT64_MAX,
+        UINT64_C(1) << 31,
+        INT32_MAX,
+        UINT32_MAX,
+        UINT64_C(1) << 32,
+        UINT64_C(0xffffffff80000000),
+        UINT64_C(0x5555555555555555),
+        UINT64_C(0xaaaaaaaaaaaaaaaa),
+        UINT64_C(0x8000000080000000),
+        UINT64_C(0x0123456789abcdef),
+    };
+    unsigned kind = next(s) & 7;
+    uint64_t v = next(s);
+
+    if (kind < 3) {
+        return interesting[v % ARRAY_SIZE(interesting)];
+    }
+    if (kind == 3) {
+        return v & 0xff;
+    }
+    return kind == 4 ? (uint64_t)(int32_t)v : v;
+}
+
+static void initial_state(State *s, uint64_t seed)
+{
+    unsigned i;
+
+    memset(s, 0, sizeof(*s));
+    for (i = 0; i < 31; i++) {
+        s->x[i] = random_value(&seed);
+    }
+    s->nzcv = next(&seed) & 15;
+    for (i = 0; i < WORDS; i++) {
+        s->mem[i] = next(&seed);
+    }
+    s->sp = DATA + 128;
+}
+
+/* Everything that a line says. */
+typedef struct Line {
+    uint32_t words[4];
+    unsigned nr_words;
+    bool align;
+    State in, out;
+    bool has_far;
+} Line;
+
+static void parse_input(Line *l, const char *token)
+{
+    unsigned n;
+    uint64_t v;
+
+    if (g_str_equal(token, "align")) {
+        l->align = true;
+    } else if (sscanf(token, "x%u:%" SCNx64, &n, &v) == 2 && n < 31) {
+        l->in.x[n] = v;
+    } else {
+        g_error("input '%s'", token);
+    }
+}
+
+static void parse_output(Line *l, const char *token)
+{
+    unsigned n;
+    uint64_t v;
+
+    if (sscanf(token, "pc=%" SCNx64, &v) == 1) {
+        l->out.pc = CODE + v;
+    } else if (sscanf(token, "esr=%" SCNx64, &v) == 1) {
+        l->out.esr = v;
+    } else if (sscanf(token, "far=%" SCNx64, &v) == 1) {
+        l->out.far = v;
+        l->has_far = true;
+    } else if (sscanf(token, "nzcv=%x", &n) == 1) {
+        l->out.nzcv = n;
+    } else if (sscanf(token, "sp=%" SCNx64, &v) == 1) {
+        l->out.sp = v;
+    } else if (sscanf(token, "x%u=%" SCNx64, &n, &v) == 2 && n < 31) {
+        l->out.x[n] = v;
+    } else if (sscanf(token, "m%u=%" SCNx64, &n, &v) == 2 && n < WORDS) {
+        l->out.mem[n] = v;
+    } else {
+        g_error("output '%s'", token);
+    }
+}
+
+static void parse(Line *l, const char *text)
+{
+    g_auto(GStrv) tokens = g_strsplit(text, " ", -1);
+    char *p = tokens[0];
+    unsigned i;
+
+    memset(l, 0, sizeof(*l));
+    while (l->nr_words < ARRAY_SIZE(l->words)) {
+        l->words[l->nr_words++] = g_ascii_strtoull(p, &p, 16);
+        if (*p++ != ',') {
+            break;
+        }
+    }
+    initial_state(&l->in, g_ascii_strtoull(tokens[1], NULL, 16));
+    for (i = 2; !g_str_equal(tokens[i], "->"); i++) {
+        parse_input(l, tokens[i]);
+    }
+    l->out = l->in;
+    l->out.pc = CODE + 4 * l->nr_words;
+    l->out.esr = 0xf2000000;
+    for (i++; tokens[i]; i++) {
+        parse_output(l, tokens[i]);
+    }
+}
+
+static void execute(TcgVcpu *v, const Line *l, State *out)
+{
+    CPUARMState *env = v->env;
+    uint32_t code[4] = { BRK, BRK, BRK, BRK };
+
+    memcpy(code, l->words, 4 * l->nr_words);
+    guest_write(CODE, code, sizeof(code));
+    guest_write(DATA, l->in.mem, sizeof(l->in.mem));
+    arm_pstate_write(env, PSTATE_MODE_EL1t | PSTATE_DAIF);
+    memcpy(env->xregs, l->in.x, sizeof(l->in.x));
+    env->xregs[31] = l->in.sp;
+    env->exclusive_addr = UINT64_MAX;
+    env->sys.sctlr_el1 &= ~SCTLR_A;
+    env->sys.sctlr_el1 |= l->align ? SCTLR_A : 0;
+    arm_nzcv_write(env, l->in.nzcv << 28);
+    out->esr = guest_run(v, CODE);
+    out->far = env->sys.far_el1;
+    out->pc = env->elr_el[1];
+    out->nzcv = env->banked_spsr[BANKED_SPSR_EL1] >> 28;
+    memcpy(out->x, env->xregs, sizeof(out->x));
+    out->sp = arm_sp_read(env, 0);
+    address_space_read(&address_space_memory, DATA, MEMTXATTRS_UNSPECIFIED,
+                       out->mem, sizeof(out->mem));
+}
+
+static unsigned differ(const char *name, unsigned n, uint64_t is,
+                       uint64_t should)
+{
+    if (is != should) {
+        g_test_message("  %s%u: is %" PRIx64 ", should be %" PRIx64, name, n,
+                       is, should);
+    }
+    return is != should;
+}
+
+static unsigned compare(const Line *l, const State *is)
+{
+    const State *should = &l->out;
+    unsigned bad = 0, i;
+
+    bad += differ("pc", 0, is->pc, should->pc);
+    bad += differ("esr", 0, is->esr, should->esr);
+    bad += differ("nzcv", 0, is->nzcv, should->nzcv);
+    bad += differ("sp", 0, is->sp, should->sp);
+    if (l->has_far) {
+        bad += differ("far", 0, is->far, should->far);
+    }
+    for (i = 0; i < 31; i++) {
+        bad += differ("x", i, is->x[i], should->x[i]);
+    }
+    for (i = 0; i < WORDS; i++) {
+        bad += differ("m", i, is->mem[i], should->mem[i]);
+    }
+    return bad;
+}
+
+static void test_group(const void *data)
+{
+    const Group *g = data;
+    TcgVcpu *v = g_str_equal(g->name, "lse") ? cpus.max : cpus.a57;
+    unsigned failed = 0, i;
+
+    for (i = 0; i < g->lines->len; i++) {
+        const char *text = g_ptr_array_index(g->lines, i);
+        State is;
+        Line l;
+
+        parse(&l, text);
+        execute(v, &l, &is);
+        if (compare(&l, &is)) {
+            g_test_message("%s", text);
+            failed++;
+        }
+    }
+    g_test_message("%u tests", g->lines->len);
+    g_assert_cmpuint(g->lines->len, >, 0);
+    if (failed) {
+        g_test_fail_printf("%u tests differ", failed);
+    }
+}
+
+static void add_groups(const char *path)
+{
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    Group *g = NULL;
+    unsigned i;
+
+    if (!path || !g_file_get_contents(path, &text, NULL, NULL)) {
+        g_error("A64_ORACLE must name the data file");
+    }
+    lines = g_strsplit(text, "\n", -1);
+    for (i = 0; lines[i]; i++) {
+        if (lines[i][0] == '#') {
+            g_autofree char *name = NULL;
+
+            g = g_new0(Group, 1);
+            g->name = g_strdup(lines[i] + 2);
+            g->lines = g_ptr_array_new();
+            name = g_strconcat("/a64-oracle/", g->name, NULL);
+            g_test_add_data_func(name, g, test_group);
+        } else if (lines[i][0]) {
+            g_ptr_array_add(g->lines, g_strdup(lines[i]));
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t page[1024];
+    unsigned i;
+
+    g_test_init(&argc, &argv, NULL);
+    guest_init();
+    cpus.a57 = guest_vcpu("cortex-a57");
+    cpus.max = guest_vcpu("max");
+    for (i = 0; i < ARRAY_SIZE(page); i++) {
+        page[i] = BRK;
+    }
+    guest_write(CODE & TCG_PAGE_MASK, page, sizeof(page));
+    add_groups(g_getenv("A64_ORACLE"));
+    return g_test_run();
+}
