@@ -13,6 +13,7 @@
 #include "qemu/error.h"
 
 #include "memory-internal.h"
+#include "trace-system.h"
 
 static struct {
     QemuMutex lock;
@@ -105,9 +106,9 @@ static void tell_added_and_kept(AddressSpace *as, const FlatView *old,
     }
 }
 
-void memory_listeners_update(AddressSpace *as, FlatView *view)
+FlatView *memory_listeners_update(AddressSpace *as, FlatView *view)
 {
-    FlatView *old = address_space_get_flatview(as);
+    FlatView *old = as->view; /* cannot change: BQL */
 
     QEMU_LOCK_GUARD(&listeners.lock);
     CALL_LISTENERS(as, ASCENDING, begin);
@@ -115,7 +116,8 @@ void memory_listeners_update(AddressSpace *as, FlatView *view)
     tell_added_and_kept(as, old, view);
     address_space_swap_view(as, view);
     CALL_LISTENERS(as, ASCENDING, commit);
-    flatview_unref(old);
+    trace_memory_topology(as->name, view->nr_ranges);
+    return old;
 }
 
 static void replay(MemoryListener *listener)
