@@ -35,7 +35,7 @@ static bool pty_has_user(const PtyChardev *p)
 static gboolean pty_look(gpointer opaque)
 {
     PtyChardev *p = opaque;
-    Chardev *chr = &p->parent.parent;
+    Chardev *chr = stream_woken(&p->parent);
 
     if (!pty_has_user(p)) {
         return G_SOURCE_CONTINUE;
@@ -69,6 +69,12 @@ static void pty_peer_gone(StreamChardev *s)
     if (was_open) {
         chr_event(&s->parent, CHR_EVENT_CLOSED);
     }
+}
+
+static void pty_context_leaving(StreamChardev *s)
+{
+    QEMU_LOCK_GUARD(&s->parent.lock);
+    stream_destroy_source(&container_of(s, PtyChardev, parent)->look_timer);
 }
 
 static void pty_context_changed(StreamChardev *s)
@@ -116,6 +122,7 @@ static bool pty_open(Chardev *chr, const ChardevOptions *o, bool *opened,
     ioc = QIO_CHANNEL(qio_channel_file_new_fd(master));
     p->fd = master;
     p->parent.peer_gone = pty_peer_gone;
+    p->parent.context_leaving = pty_context_leaving;
     p->parent.context_changed = pty_context_changed;
     stream_set_channels(&p->parent, ioc, ioc);
     if (o->path) {

@@ -21,6 +21,7 @@
 #include "io/channel-socket.h"
 #include "qapi/qapi-types-sockets.h"
 #include "qemu/fd-store.h"
+#include "qemu/tsan.h"
 
 typedef struct SocketChardev SocketChardev;
 
@@ -30,6 +31,7 @@ typedef struct ConnectJob {
     SocketChardev *owner; /* guarded by lock; NULL: nobody cares any more */
     _Atomic int refs;
     char *address;          /* constant */
+    GMainContext *context;  /* constant; the owner's: it cancels, then leaves */
     QIOChannelSocket *sioc; /* result, handed over by the idle source */
     Error *err;
 } ConnectJob;
@@ -142,8 +144,10 @@ static void socket_peer_gone(StreamChardev *stream)
 static gboolean socket_accept_ready(gint fd, GIOCondition cond, gpointer opaque)
 {
     SocketChardev *s = opaque;
-    QIOChannelSocket *sioc = qio_channel_socket_accept(s->listener, NULL);
+    QIOChannelSocket *sioc;
 
+    stream_woken(&s->parent);
+    sioc = qio_channel_socket_accept(s->listener, NULL);
     if (sioc) {
         socket_connected(s, sioc);
         socket_announce(s);
@@ -232,6 +236,7 @@ static gboolean connect_job_done(gpointer opaque)
     ConnectJob *job = opaque;
     SocketChardev *s = NULL;
 
+    tsan_acquire(job);
     WITH_QEMU_LOCK_GUARD(&job->lock)
     {
         s = job->owner;
@@ -283,7 +288,8 @@ static void *connect_job_thread(void *opaque)
             GSource *idle = g_idle_source_new();
 
             g_source_set_callback(idle, connect_job_done, job, NULL);
-            g_source_attach(idle, chr_context(&job->owner->parent.parent));
+            tsan_release(job);
+            g_source_attach(idle, job->context);
             g_source_unref(idle);
             wanted = true;
         }
@@ -303,6 +309,7 @@ static void socket_connect_async(SocketChardev *s)
     job->owner = s;
     job->refs = 2;
     job->address = g_strdup(s->address);
+    job->context = chr_context(&s->parent.parent);
     s->job = job;
     if (!qemu_thread_create(&thread, "chr-connect", connect_job_thread, job,
                             QEMU_THREAD_DETACHED, NULL)) {
@@ -328,6 +335,7 @@ static gboolean socket_retry(gpointer opaque)
 {
     SocketChardev *s = opaque;
 
+    stream_woken(&s->parent);
     WITH_QEMU_LOCK_GUARD(&s->parent.parent.lock)
     {
         stream_destroy_source(&s->retry_source);
@@ -370,17 +378,25 @@ static void socket_expect_peer(SocketChardev *s)
     }
 }
 
+static void socket_context_leaving(StreamChardev *stream)
+{
+    SocketChardev *s = container_of(stream, SocketChardev, parent);
+
+    connect_job_cancel(s);
+    QEMU_LOCK_GUARD(&stream->parent.lock);
+    stream_destroy_source(&s->listen_source);
+    stream_destroy_source(&s->retry_source);
+}
+
 static void socket_context_changed(StreamChardev *stream)
 {
     SocketChardev *s = container_of(stream, SocketChardev, parent);
 
-    if (s->job) {
-        /* Its result would arrive in the old context. */
-        connect_job_cancel(s);
+    if (s->connected || s->is_listen) {
+        socket_expect_peer(s);
+    } else if (s->reconnect_ms) {
         socket_connect_async(s);
-        return;
     }
-    socket_expect_peer(s);
 }
 
 static bool socket_check_options(const ChardevOptions *o, Error **errp)
@@ -469,6 +485,7 @@ static bool socket_open(Chardev *chr, const ChardevOptions *o, bool *opened,
     QIOChannelSocket *sioc;
 
     s->parent.peer_gone = socket_peer_gone;
+    s->parent.context_leaving = socket_context_leaving;
     s->parent.context_changed = socket_context_changed;
     if (!socket_check_options(o, errp)) {
         return false;

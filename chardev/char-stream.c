@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "char-stream.h"
+#include "qemu/tsan.h"
 
 #define STREAM(chr) container_of(chr, StreamChardev, parent)
 
@@ -23,9 +24,16 @@ void stream_attach_source(Chardev *chr, GSource **slot, GSource *source,
                           GSourceFunc fn, void *opaque)
 {
     stream_destroy_source(slot);
+    tsan_release(chr);
     g_source_set_callback(source, fn, opaque, NULL);
     g_source_attach(source, chr_context(chr));
     *slot = source;
+}
+
+Chardev *stream_woken(StreamChardev *s)
+{
+    tsan_acquire(&s->parent);
+    return &s->parent;
 }
 
 static void close_fds(int **fds, int *nr)
@@ -113,7 +121,7 @@ static void stream_peer_gone(StreamChardev *s)
 static gboolean stream_out_ready(gint fd, GIOCondition cond, gpointer opaque)
 {
     StreamChardev *s = opaque;
-    Chardev *chr = &s->parent;
+    Chardev *chr = stream_woken(s);
     void (*cb)(void *) = NULL;
     void *cb_opaque = NULL;
     bool hang_up = false;
@@ -261,6 +269,7 @@ static gboolean stream_hup(gint fd, GIOCondition cond, gpointer opaque)
     StreamChardev *s = opaque;
     int unread = 0;
 
+    stream_woken(s);
     if (ioctl(fd, FIONREAD, &unread) == 0 && unread == 0) {
         stream_peer_gone(s);
         return G_SOURCE_REMOVE;
@@ -341,9 +350,11 @@ static gboolean stream_in_ready(gint fd, GIOCondition cond, gpointer opaque)
     struct iovec iov = { buf, sizeof(buf) };
     g_autofree int *fds = NULL;
     size_t nr_fds = 0;
-    int may = stream_may_read(s);
     ssize_t n;
+    int may;
 
+    stream_woken(s);
+    may = stream_may_read(s);
     if (!may) {
         return G_SOURCE_REMOVE;
     }
@@ -412,6 +423,7 @@ static gboolean stream_start(gpointer opaque)
 {
     StreamChardev *s = opaque;
 
+    stream_woken(s);
     WITH_QEMU_LOCK_GUARD(&s->parent.lock)
     {
         stream_destroy_source(&s->start_source);
@@ -430,6 +442,9 @@ void stream_update_handlers(Chardev *chr, CharFrontend *fe)
 {
     StreamChardev *s = STREAM(chr);
 
+    if (s->context_leaving) {
+        s->context_leaving(s);
+    }
     WITH_QEMU_LOCK_GUARD(&chr->lock)
     {
         stream_destroy_source(&s->in_source);
@@ -493,6 +508,7 @@ static gboolean stream_hang_up(gpointer opaque)
 {
     StreamChardev *s = opaque;
 
+    stream_woken(s);
     stream_peer_gone(s);
     return G_SOURCE_REMOVE;
 }

@@ -23,7 +23,9 @@ struct StreamChardev {
     /* Set by open(), then constant. In the context's thread; may be NULL: then
      * input ends with CLOSED, output goes on. */
     void (*peer_gone)(StreamChardev *s);
-    /* More to do when context or handlers change; may be NULL. */
+    /* When context or handlers change; may be NULL: stop what goes on in the
+     * old context (from set_handlers), and begin it in the new one (there). */
+    void (*context_leaving)(StreamChardev *s);
     void (*context_changed)(StreamChardev *s);
 
     /* Guarded by parent.lock. Sources live in the front end's context. */
@@ -61,6 +63,8 @@ void stream_flush(StreamChardev *s, int ms);
 void stream_attach_source(Chardev *chr, GSource **slot, GSource *source,
                           GSourceFunc fn, void *opaque);
 void stream_destroy_source(GSource **slot);
+/* First thing in a source's callback; returns the parent. */
+Chardev *stream_woken(StreamChardev *s);
 
 /* Hooks of ChardevClass. */
 int stream_write_locked(Chardev *chr, const uint8_t *buf, int len);

@@ -250,7 +250,6 @@ static bool next_spec(const char **p, ArgSpec *spec)
 {
     const char *colon;
 
-    g_clear_pointer(&spec->name, g_free);
     if (!**p) {
         return false;
     }
@@ -406,26 +405,48 @@ static bool parse_format(const char **p, json_object *args, Error **errp)
     return true;
 }
 
-/* "-x" or "-x WORD", if it is there. Other words are left alone. */
-static bool parse_flag(const ArgSpec *spec, const char **p, json_object *args,
-                       Error **errp)
+/* The one of @flags that the word at @q is; NULL: none, leave it alone. */
+static const ArgSpec *match_flag(GArray *flags, const char *q)
 {
-    const char *q = *p;
-
-    if (q[0] != '-' || q[1] != spec->flag || (q[2] && !g_ascii_isspace(q[2]))) {
-        return true;
+    if (q[0] != '-' || !q[1] || (q[2] && !g_ascii_isspace(q[2]))) {
+        return NULL;
     }
-    *p += 2;
-    if (spec->flag_string) {
-        char *word = hmp_next_word(p, errp);
+    for (guint i = 0; i < flags->len; i++) {
+        const ArgSpec *spec = &g_array_index(flags, ArgSpec, i);
 
-        if (!word) {
-            return false;
+        if (spec->flag == q[1]) {
+            return spec;
         }
-        json_object_object_add(args, spec->name, json_object_new_string(word));
-        g_free(word);
-    } else {
-        json_object_object_add(args, spec->name, json_object_new_boolean(true));
+    }
+    return NULL;
+}
+
+/* A run of "-x" and "-x WORD", in any order, each or none. */
+static bool parse_flags(GArray *flags, const char **p, json_object *args,
+                        Error **errp)
+{
+    const ArgSpec *spec;
+
+    skip_blanks(p);
+    while ((spec = match_flag(flags, *p))) {
+        json_object *value;
+
+        *p += 2;
+        if (spec->flag_string) {
+            g_autofree char *word = hmp_next_word(p, errp);
+
+            if (!word) {
+                if (!*errp) {
+                    error_setg(errp, "option -%c needs a value", spec->flag);
+                }
+                return false;
+            }
+            value = json_object_new_string(word);
+        } else {
+            value = json_object_new_boolean(true);
+        }
+        json_object_object_add(args, spec->name, value);
+        skip_blanks(p);
     }
     return true;
 }
@@ -472,9 +493,6 @@ static bool parse_arg(const ArgSpec *spec, const char **p, json_object *args,
     json_object *value = NULL;
 
     skip_blanks(p);
-    if (spec->type == '-') {
-        return parse_flag(spec, p, args, errp);
-    }
     if (spec->type == '/') {
         return parse_format(p, args, errp);
     }
@@ -492,27 +510,41 @@ static bool parse_arg(const ArgSpec *spec, const char **p, json_object *args,
     return true;
 }
 
+static void arg_spec_clear(gpointer data)
+{
+    g_free(((ArgSpec *)data)->name);
+}
+
 json_object *hmp_parse_args(const char *args_type, const char *text,
                             Error **errp)
 {
     ERRP_GUARD();
+    g_autoptr(GArray) flags = g_array_new(FALSE, FALSE, sizeof(ArgSpec));
     json_object *args = json_object_new_object();
-    ArgSpec spec = { 0 };
+    ArgSpec spec;
     const char *p = text;
+    bool ok = true;
 
-    while (next_spec(&args_type, &spec)) {
-        if (!parse_arg(&spec, &p, args, errp)) {
-            goto fail;
+    g_array_set_clear_func(flags, arg_spec_clear);
+    while (ok && next_spec(&args_type, &spec)) {
+        if (spec.type == '-') {
+            g_array_append_val(flags, spec);
+            continue;
         }
+        ok = parse_flags(flags, &p, args, errp) &&
+             parse_arg(&spec, &p, args, errp);
+        g_array_set_size(flags, 0);
+        g_free(spec.name);
     }
+    ok = ok && parse_flags(flags, &p, args, errp);
     skip_blanks(&p);
-    if (*p) {
+    if (ok && *p) {
         error_setg(errp, "extraneous characters at the end of line");
-        goto fail;
+        ok = false;
+    }
+    if (!ok) {
+        json_object_put(args);
+        return NULL;
     }
     return args;
-fail:
-    g_free(spec.name);
-    json_object_put(args);
-    return NULL;
 }

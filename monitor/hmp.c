@@ -20,25 +20,20 @@ typedef struct HmpMonitor {
 
     /* Main loop. */
     HmpLine *line;
-    unsigned suspended; /* nested */
-    bool unfocused;     /* on a mux, someone else has the keyboard */
-    bool greeted;       /* this client */
-    bool closed;        /* no client */
+    GByteArray *typed_ahead; /* came behind a line that suspended */
+    unsigned suspended;      /* nested */
+    bool unfocused;          /* on a mux, someone else has the keyboard */
+    bool greeted;            /* this client */
+    bool closed;             /* no client */
 } HmpMonitor;
 
 #define HMP(mon) container_of(mon, HmpMonitor, common)
 
-/* LF becomes CR LF: a terminal at the other end is likely raw. */
 static void hmp_puts(Monitor *m, const char *text)
 {
     GString *out = g_string_sized_new(strlen(text) + 16);
 
-    for (; *text; text++) {
-        if (*text == '\n') {
-            g_string_append_c(out, '\r');
-        }
-        g_string_append_c(out, *text);
-    }
+    monitor_append_crlf(out, text);
     qemu_chr_fe_write_all(&HMP(m)->fe, (uint8_t *)out->str, out->len);
     g_string_free(out, TRUE);
 }
@@ -47,6 +42,7 @@ static void hmp_unref(HmpMonitor *mon)
 {
     if (atomic_fetch_sub(&mon->refs, 1) == 1) {
         hmp_line_free(mon->line);
+        g_byte_array_unref(mon->typed_ahead);
         g_free(mon);
     }
 }
@@ -89,21 +85,32 @@ static const HmpLineOps hmp_line_ops = {
     .complete = hmp_complete,
 };
 
-/* One byte at a time: what follows a line that suspends must wait. */
 static int hmp_can_read(void *opaque)
 {
     HmpMonitor *mon = opaque;
 
-    return mon->suspended ? 0 : 1;
+    return mon->suspended || mon->typed_ahead->len ? 0 : INT_MAX;
+}
+
+/* What follows a line that suspends waits. */
+static void hmp_type(HmpMonitor *mon)
+{
+    while (mon->typed_ahead->len && !mon->suspended) {
+        uint8_t ch = mon->typed_ahead->data[0];
+
+        g_byte_array_remove_index(mon->typed_ahead, 0);
+        hmp_line_key(mon->line, ch);
+    }
 }
 
 static void hmp_read(void *opaque, const uint8_t *buf, int size)
 {
     HmpMonitor *mon = opaque;
 
-    for (int i = 0; i < size; i++) {
-        hmp_line_key(mon->line, buf[i]);
-    }
+    g_byte_array_append(mon->typed_ahead, buf, size);
+    mon->refs++; /* a command may delete its own monitor */
+    hmp_type(mon);
+    hmp_unref(mon);
 }
 
 static void hmp_prompt_later(void *opaque)
@@ -127,6 +134,7 @@ static void hmp_event(void *opaque, QEMUChrEvent event)
         break;
     case CHR_EVENT_CLOSED:
         mon->closed = true;
+        g_byte_array_set_size(mon->typed_ahead, 0);
         hmp_line_restart(mon->line);
         break;
     case CHR_EVENT_EOF:
@@ -169,6 +177,7 @@ static void hmp_resume_in_main(void *opaque)
     assert(mon->suspended > 0);
     if (--mon->suspended == 0) {
         hmp_prompt(mon);
+        hmp_type(mon);
         qemu_chr_fe_accept_input(&mon->fe);
     }
     hmp_unref(mon);
@@ -208,6 +217,7 @@ Monitor *monitor_new_hmp(Chardev *chr, Error **errp)
     /* On a mux the greeting waits until someone turns to it. */
     mon->unfocused = qemu_chr_has_mux(chr);
     mon->closed = true;
+    mon->typed_ahead = g_byte_array_new();
     mon->line = hmp_line_new(HMP_PROMPT, &hmp_line_ops, mon);
     qemu_chr_fe_set_dialogue(&mon->fe);
     qemu_chr_fe_set_echo(&mon->fe, false);
@@ -240,7 +250,7 @@ static void capture_puts(Monitor *m, const char *text)
     HmpCapture *c = container_of(m, HmpCapture, common);
 
     QEMU_LOCK_GUARD(&c->lock);
-    g_string_append(c->out, text);
+    monitor_append_crlf(c->out, text);
 }
 
 static const MonitorOps capture_ops = {

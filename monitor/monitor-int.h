@@ -21,6 +21,9 @@ GMainContext *monitor_thread_context(void);
 void monitor_thread_run(void (*fn)(void *opaque), void *opaque);
 void monitor_thread_stop(void);
 
+/* Append @text with LF as CR LF: a terminal at the other end is likely raw. */
+void monitor_append_crlf(GString *out, const char *text);
+
 /* The two kinds (qmp.c, hmp.c), for monitor.c. */
 void monitor_qmp_delete(Monitor *mon);
 void monitor_hmp_delete(Monitor *mon);

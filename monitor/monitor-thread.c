@@ -3,6 +3,7 @@
 #include "qemu/osdep.h"
 
 #include "monitor-int.h"
+#include "qemu/tsan.h"
 
 /* One per process: shared by all QMP monitors, as their work there is small. */
 static struct {
@@ -41,6 +42,7 @@ static gboolean thread_call_run(gpointer opaque)
 {
     ThreadCall *call = opaque;
 
+    tsan_acquire(call);
     call->fn(call->opaque);
     qemu_event_set(&call->done);
     return G_SOURCE_REMOVE;
@@ -51,6 +53,7 @@ static void thread_call_post(ThreadCall *call)
 {
     GSource *source = g_idle_source_new();
 
+    tsan_release(call);
     g_source_set_priority(source, G_PRIORITY_DEFAULT);
     g_source_set_callback(source, thread_call_run, call, NULL);
     g_source_attach(source, monitor_thread.context);

@@ -14,6 +14,16 @@ static struct {
     unsigned count; /* of -monitor, -qmp: numbers their chardevs */
 } monitors;
 
+void monitor_append_crlf(GString *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\n') {
+            g_string_append_c(out, '\r');
+        }
+        g_string_append_c(out, *text);
+    }
+}
+
 static Monitor *list_add(Monitor *mon)
 {
     if (mon) {

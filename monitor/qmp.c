@@ -103,8 +103,9 @@ static void qmp_send_locked(QmpMonitor *mon, json_object *v, uint64_t session)
         return;
     }
     json = mon->pretty ? qobject_to_json_pretty(v) : qobject_to_json(v);
-    line = g_string_new(json);
-    g_string_append(line, "\r\n");
+    line = g_string_sized_new(strlen(json) + 2);
+    monitor_append_crlf(line, json);
+    monitor_append_crlf(line, "\n");
     qemu_chr_fe_write_all(&mon->fe, (uint8_t *)line->str, line->len);
     g_string_free(line, TRUE);
     if (!mon->output_full &&

@@ -17,7 +17,6 @@
 #include "dirty-stats.h"
 #include "memory-internal.h"
 #include "ram-block-internal.h"
-#include "trace-system.h"
 
 /* GLOBAL_DIRTY_*; written under the BQL. */
 static _Atomic unsigned global_users;
@@ -90,7 +89,6 @@ bool memory_global_dirty_log_start(unsigned users, Error **errp)
         }
     }
     atomic_store_explicit(&global_users, old | users, memory_order_release);
-    trace_memory_global_dirty_log(true, users);
     return true;
 }
 
@@ -101,7 +99,6 @@ void memory_global_dirty_log_stop(unsigned users)
     assert(bql_locked());
     assert(users && (users & old) == users);
     atomic_store_explicit(&global_users, old & ~users, memory_order_release);
-    trace_memory_global_dirty_log(false, users);
     if (old == users) {
         g_autoptr(GPtrArray) blocks = blocks_without_vga();
 
@@ -157,16 +154,14 @@ void dirty_log_vga_stop(RAMBlock *rb)
 
 void memory_global_dirty_log_sync(bool last_stage)
 {
-    int64_t begin_ns = dirty_stats_clock_ns(), took_ns;
+    int64_t begin_ns = dirty_stats_clock_ns();
 
     memory_listeners_sync(last_stage);
     if (dirty_tracker_collect(NULL, 0, 0,
                               last_stage ? DIRTY_COLLECT_LAST : 0)) {
         dirty_stats_add(&dirty_stats.tracker_collects, 1);
     }
-    took_ns = dirty_stats_clock_ns() - begin_ns;
-    dirty_stats_add(&dirty_stats.collect_ns, took_ns);
-    trace_memory_global_dirty_log_sync(last_stage, took_ns);
+    dirty_stats_add(&dirty_stats.collect_ns, dirty_stats_clock_ns() - begin_ns);
 }
 
 void ram_block_dirty_sync(RAMBlock *rb)
@@ -183,8 +178,7 @@ void ram_block_dirty_sync(RAMBlock *rb)
 void ram_block_clean(RAMBlock *rb, ram_addr_t start, ram_addr_t length)
 {
     ram_addr_t end = ROUND_UP(start + length, DIRTY_PAGE_SIZE);
-    int64_t begin_ns, took_ns;
-    unsigned clears;
+    int64_t begin_ns;
 
     if (length == 0 || !ram_block_is_tracked(rb)) {
         return;
@@ -193,13 +187,10 @@ void ram_block_clean(RAMBlock *rb, ram_addr_t start, ram_addr_t length)
     start = ROUND_DOWN(start, DIRTY_PAGE_SIZE);
 
     begin_ns = dirty_stats_clock_ns();
-    clears = memory_listeners_clear(rb, start, end - start);
-    dirty_stats_add(&dirty_stats.listener_clears, clears);
+    dirty_stats_add(&dirty_stats.listener_clears,
+                    memory_listeners_clear(rb, start, end - start));
     if (dirty_tracker_clean(rb, start, end - start)) {
         dirty_stats_add(&dirty_stats.tracker_cleans, 1);
     }
-    took_ns = dirty_stats_clock_ns() - begin_ns;
-    dirty_stats_add(&dirty_stats.clean_ns, took_ns);
-    trace_ram_block_clean(qemu_ram_get_idstr(rb), start, end - start, clears,
-                          took_ns);
+    dirty_stats_add(&dirty_stats.clean_ns, dirty_stats_clock_ns() - begin_ns);
 }

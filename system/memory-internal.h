@@ -45,11 +45,10 @@ void memory_topology_changed(void);
 
 /*
  * Replace @as's view by @view (takes over the reference), telling the
- * listeners the difference. BQL. Return the old view, whose reference is the
- * caller's now: dropping it may finalize owners, so no lock may be held then.
+ * listeners the difference. BQL.
  */
-FlatView *memory_listeners_update(AddressSpace *as, FlatView *view);
-FlatView *address_space_swap_view(AddressSpace *as, FlatView *view);
+void memory_listeners_update(AddressSpace *as, FlatView *view);
+void address_space_swap_view(AddressSpace *as, FlatView *view);
 
 /* Called by dirty-log.c. The first two: BQL; the others: any thread. */
 bool memory_listeners_global_start(Error **errp);

@@ -13,7 +13,6 @@
 #include "qemu/error.h"
 
 #include "memory-internal.h"
-#include "trace-system.h"
 
 static struct {
     QemuMutex lock;
@@ -106,9 +105,9 @@ static void tell_added_and_kept(AddressSpace *as, const FlatView *old,
     }
 }
 
-FlatView *memory_listeners_update(AddressSpace *as, FlatView *view)
+void memory_listeners_update(AddressSpace *as, FlatView *view)
 {
-    FlatView *old = as->view; /* cannot change: BQL */
+    FlatView *old = address_space_get_flatview(as);
 
     QEMU_LOCK_GUARD(&listeners.lock);
     CALL_LISTENERS(as, ASCENDING, begin);
@@ -116,8 +115,7 @@ FlatView *memory_listeners_update(AddressSpace *as, FlatView *view)
     tell_added_and_kept(as, old, view);
     address_space_swap_view(as, view);
     CALL_LISTENERS(as, ASCENDING, commit);
-    trace_memory_topology(as->name, view->nr_ranges);
-    return old;
+    flatview_unref(old);
 }
 
 static void replay(MemoryListener *listener)

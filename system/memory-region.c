@@ -210,20 +210,17 @@ void memory_region_transaction_begin(void)
 void memory_region_transaction_commit(void)
 {
     GPtrArray *spaces = address_spaces();
-    g_autoptr(GPtrArray) old = NULL;
 
     assert(transaction.depth > 0);
     if (--transaction.depth > 0 || !transaction.pending) {
         return;
     }
-    old = g_ptr_array_new_with_free_func((GDestroyNotify)flatview_unref);
     transaction.pending = false;
     transaction.committing = true;
     for (guint i = 0; i < spaces->len; i++) {
         AddressSpace *as = g_ptr_array_index(spaces, i);
 
-        g_ptr_array_add(old,
-                        memory_listeners_update(as, flatview_render(as->root)));
+        memory_listeners_update(as, flatview_render(as->root));
     }
     transaction.committing = false;
 }

@@ -362,7 +362,7 @@ FlatView *address_space_get_flatview(AddressSpace *as)
     return view;
 }
 
-FlatView *address_space_swap_view(AddressSpace *as, FlatView *view)
+void address_space_swap_view(AddressSpace *as, FlatView *view)
 {
     FlatView *old;
 
@@ -372,5 +372,5 @@ FlatView *address_space_swap_view(AddressSpace *as, FlatView *view)
     qemu_mutex_unlock(&as->view_lock);
     /* Release: who sees the new number finds the new view. */
     atomic_fetch_add_explicit(&as->generation, 1, memory_order_release);
-    return old;
+    flatview_unref(old);
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include "qemu/main-loop.h"
+#include "qemu/tsan.h"
 
 QemuMutex bql = { PTHREAD_MUTEX_INITIALIZER };
 
@@ -140,6 +141,7 @@ static gboolean bottom_half_run(gpointer data)
 {
     BottomHalf *bh = data;
 
+    tsan_acquire(bh);
     bh->cb(bh->opaque);
     return G_SOURCE_REMOVE;
 }
@@ -150,6 +152,7 @@ void aio_bh_schedule_oneshot(void (*cb)(void *opaque), void *opaque)
     GSource *source = g_idle_source_new();
 
     *bh = (BottomHalf){ cb, opaque };
+    tsan_release(bh);
     g_source_set_priority(source, G_PRIORITY_DEFAULT);
     g_source_set_callback(source, bottom_half_run, bh, g_free);
     g_source_attach(source, NULL);
