@@ -390,10 +390,16 @@ static const VMStateDescription vmstate_pl011_clk = {
         },
 };
 
+static bool clock_needed(void *opaque)
+{
+    return true;
+}
+
 static const VMStateDescription vmstate_pl011_clock = {
     .name = "pl011/clock",
     .version_id = 1,
     .minimum_version_id = 1,
+    .needed = clock_needed,
     .fields =
         (const VMStateField[]){
             {

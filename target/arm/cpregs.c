@@ -19,6 +19,8 @@
 #include "qemu/error.h"
 #include "target/arm/arm-cpu.h"
 
+#define CPREG_L2CTLR (CPREG_CP15 | 0x480a)
+
 typedef enum CPRegKind {
     CPREG_LIVE,
     CPREG_VIEW,
@@ -72,13 +74,30 @@ static bool fixed_by_hardware(uint64_t index, uint64_t value)
     return (cls == CPREG_CP15 && crn == 0) || value != 0;
 }
 
+/*
+ * Does the view show the constant at all? Some encodings mean something only
+ * in AArch64; the table, which is Cortex-A57's, tells.
+ */
+static bool view_shows(uint16_t enc, uint64_t value)
+{
+    for (size_t i = 0; i < arm_sysregs_base_count; i++) {
+        if (arm_sysregs_base[i].enc == enc) {
+            return (uint32_t)arm_sysregs_base[i].resetvalue == value;
+        }
+    }
+    return false;
+}
+
 static void classify(ARMCPU *cpu, ARMCPReg *r)
 {
     bool is_a64 = index_class(r->index) == CPREG_A64;
     uint16_t enc = is_a64 ? r->index & 0xffff : view_encoding(r->index);
     const ARMSysReg *reg = enc ? arm_sysreg_find(cpu, enc) : NULL;
 
-    if (reg && (reg->flags & ARM_SR_CONST)) {
+    if (reg && (reg->flags & ARM_SR_CONST) && !is_a64 &&
+        !view_shows(enc, r->reset) && r->index != CPREG_L2CTLR) {
+        r->kind = CPREG_CONST;
+    } else if (reg && (reg->flags & ARM_SR_CONST)) {
         r->kind = CPREG_CONST;
         r->reg = reg;
         r->reset = is_a64 ? reg->resetvalue : (uint32_t)reg->resetvalue;
@@ -108,7 +127,7 @@ void arm_cpregs_init(ARMCPU *cpu)
                 r->reset = v->value;
             }
         }
-        if (r->index == (CPREG_CP15 | 0x480a)) { /* L2CTLR */
+        if (r->index == CPREG_L2CTLR) {
             r->reset = arm_sysreg_find(cpu, ARM_SYSREG_ENC(3, 1, 11, 0, 2))
                            ->resetvalue;
         }

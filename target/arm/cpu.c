@@ -104,7 +104,7 @@ static bool arm_cpu_realize(CPUState *cs, Error **errp)
     arm_gtimer_init(cpu);
     cpu->wfxt_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, NULL, NULL);
     cpu->wfxt_timer_travels = !g_str_equal(current_accel_name(), "qtest");
-    arm_cpu_reset(cs);
+    cpu_reset(cs);
     return true;
 }
 

@@ -52,31 +52,26 @@ static ARMCPU *find_cpu(uint64_t mpidr)
     return NULL;
 }
 
-typedef struct CPUOnRequest {
-    uint64_t entry;
-    uint64_t context_id;
-} CPUOnRequest;
-
-/* On the woken vCPU's own thread. */
-static void do_cpu_on(CPUState *cs, run_on_cpu_data data)
+void arm_cpu_finish_power_on(ARMCPU *cpu)
 {
-    g_autofree CPUOnRequest *req = data.host_ptr;
-    ARMCPU *cpu = ARM_CPU(cs);
-
     if (arm_cpu_power_state(cpu) != PSCI_ON_PENDING) {
-        return; /* the machine was reset meanwhile */
+        return; /* done already, or the machine was reset meanwhile */
     }
     arm_cpu_reset_state(cpu);
-    cpu->env.xregs[0] = req->context_id;
-    cpu->env.pc = req->entry;
-    cs->halted = 0;
+    cpu->env.xregs[0] = cpu->power_on.context_id;
+    cpu->env.pc = cpu->power_on.entry;
+    CPU(cpu)->halted = 0;
     arm_cpu_set_power_state(cpu, PSCI_ON);
+}
+
+static void power_on_work(CPUState *cs, run_on_cpu_data data)
+{
+    arm_cpu_finish_power_on(ARM_CPU(cs));
 }
 
 static int psci_cpu_on(uint64_t mpidr, uint64_t entry, uint64_t context_id)
 {
     ARMCPU *target = find_cpu(mpidr);
-    CPUOnRequest *req;
 
     if (!target || (entry & 3)) {
         return PSCI_INVALID_PARAMETERS;
@@ -90,10 +85,9 @@ static int psci_cpu_on(uint64_t mpidr, uint64_t entry, uint64_t context_id)
         break;
     }
     arm_cpu_set_power_state(target, PSCI_ON_PENDING);
-    req = g_new(CPUOnRequest, 1);
-    req->entry = entry;
-    req->context_id = context_id;
-    async_run_on_cpu(CPU(target), do_cpu_on, RUN_ON_CPU_HOST_PTR(req));
+    target->power_on.entry = entry;
+    target->power_on.context_id = context_id;
+    async_run_on_cpu(CPU(target), power_on_work, RUN_ON_CPU_NULL);
     return PSCI_SUCCESS;
 }
 

@@ -217,10 +217,9 @@ static void csselr_write(CPUARMState *env, const ARMSysReg *r, uint64_t val)
 static uint64_t isr_read(CPUARMState *env, const ARMSysReg *r)
 {
     CPUState *cs = CPU(container_of(env, ARMCPU, env));
-    uint32_t pending = cpu_test_interrupt(cs, ~0u);
 
-    return (pending & CPU_INTERRUPT_HARD ? PSTATE_I : 0) |
-           (pending & CPU_INTERRUPT_FIQ ? PSTATE_F : 0);
+    return (cpu_test_interrupt(cs, CPU_INTERRUPT_HARD) ? PSTATE_I : 0) |
+           (cpu_test_interrupt(cs, CPU_INTERRUPT_FIQ) ? PSTATE_F : 0);
 }
 
 /* ---- memory system ---- */

@@ -150,6 +150,11 @@ static const VMStateInfo info_fpscr = { "fpscr", get_fpscr, put_fpscr };
         .offset = VMSTATE_OFFSET_VALUE(ARMCPU, field, QEMUTimer *),            \
     }
 
+static bool always_needed(void *opaque)
+{
+    return true;
+}
+
 /* ---- cpu/vfp ---- */
 
 #define CPU_VREG(i) CPU_U64S("env.vfp.zregs[" #i "].d", env.vfp.zregs[i].d, 2)
@@ -158,6 +163,7 @@ static const VMStateDescription vmstate_vfp = {
     .name = "cpu/vfp",
     .version_id = 3,
     .minimum_version_id = 3,
+    .needed = always_needed,
     .fields =
         (const VMStateField[]){
             CPU_VREG(0),
@@ -213,6 +219,7 @@ static const VMStateDescription vmstate_irq_line_state = {
     .name = "cpu/irq-line-state",
     .version_id = 1,
     .minimum_version_id = 1,
+    .needed = always_needed,
     .fields =
         (const VMStateField[]){
             CPU_U32("env.irq_line_state", env.irq_line_state),
@@ -245,12 +252,8 @@ static bool cpu_pre_save(void *opaque, Error **errp)
 {
     ARMCPU *cpu = opaque;
 
-    if (arm_cpu_power_state(cpu) == PSCI_ON_PENDING) {
-        error_setg(errp,
-                   "vCPU %d is being switched on at this moment; try again",
-                   CPU(cpu)->cpu_index);
-        return false;
-    }
+    /* The VM is stopped; what was asked for would not travel. */
+    arm_cpu_finish_power_on(cpu);
     arm_cpregs_to_list(cpu);
     return true;
 }

@@ -53,6 +53,9 @@ struct ARMCPU {
     _Atomic uint32_t power_state;
 
     /* Guarded by the BQL. */
+    struct {
+        uint64_t entry, context_id;
+    } power_on; /* what CPU_ON asked for, while PSCI_ON_PENDING */
     QEMUTimer *gt_timer[NUM_GTIMERS];
     QEMUTimer *wfxt_timer; /* never armed; has a place in the stream */
 
@@ -76,6 +79,12 @@ static inline void arm_cpu_set_power_state(ARMCPU *cpu, ARMPSCIState state)
 {
     atomic_store_explicit(&cpu->power_state, state, memory_order_relaxed);
 }
+
+/*
+ * Finish a CPU_ON that is pending, if one is; BQL. By the vCPU's own thread,
+ * or by anyone while the VM is stopped.
+ */
+void arm_cpu_finish_power_on(ARMCPU *cpu);
 
 /*
  * The interrupt inputs: @irq ARM_CPU_IRQ or ARM_CPU_FIQ. BQL. @opaque: the
