@@ -126,6 +126,17 @@ static bool load_and_start(MigrationIncomingState *mis, IncomingTimes *t,
     return true;
 }
 
+/* Main loop: the thread is at its end. */
+static void join_incoming(void *opaque)
+{
+    MigrationIncomingState *mis = opaque;
+
+    if (mis->thread_exists) {
+        qemu_thread_join(&mis->thread);
+        mis->thread_exists = false;
+    }
+}
+
 static void *incoming_thread(void *opaque)
 {
     MigrationIncomingState *mis = opaque;
@@ -148,6 +159,7 @@ static void *incoming_thread(void *opaque)
     if (!ok) {
         incoming_failed(mis, err);
     }
+    aio_bh_schedule_oneshot(join_incoming, mis);
     return NULL;
 }
 
@@ -165,7 +177,7 @@ static void incoming_connection(QIOChannel *ioc, void *opaque)
     g_autoptr(QIOChannel) in = NULL;
     Error *err = NULL;
 
-    if (mis->thread_exists) {
+    if (migration_state_get(&mis->state) != MIGRATION_STATUS_SETUP) {
         warn_report("a second connection for the incoming migration was "
                     "refused");
         qio_channel_unref(ioc);

@@ -150,13 +150,20 @@ static bool may_begin(MigrationState *s, Error **errp)
     return true;
 }
 
-static void reset_for_new(MigrationState *s)
+void migration_join_ended(void *opaque)
 {
-    if (s->thread_exists) {
-        /* It has made its last state move: it waits for nothing any more. */
+    MigrationState *s = opaque;
+
+    /* After its last state move it waits for nothing any more. */
+    if (s->thread_exists && !migration_is_running()) {
         qemu_thread_join(&s->thread);
         s->thread_exists = false;
     }
+}
+
+static void reset_for_new(MigrationState *s)
+{
+    migration_join_ended(s);
     atomic_store(&s->quit, false);
     atomic_store(&s->hand_over, HAND_OVER_NOT_YET);
     qemu_sem_destroy(&s->go_on);

@@ -83,6 +83,9 @@ bool migration_is_running(void);
 /* Note why it failed; the first reason stays. Takes @err. Any thread. */
 void migration_set_error(MigrationState *s, Error *err);
 
+/* Main loop: join the thread if its migration has ended. */
+void migration_join_ended(void *opaque);
+
 /* thread.c */
 void *migration_thread(void *opaque);
 /* What a switchover now would cost. */

@@ -44,6 +44,12 @@ static int64_t lap(MigrationState *s, int64_t *part, int64_t *from_ns)
     return span;
 }
 
+static void note_bytes(MigrationState *s, uint64_t *field, uint64_t bytes)
+{
+    QEMU_LOCK_GUARD(&s->stats.lock);
+    *field = bytes;
+}
+
 static void stop_guest(MigrationState *s, int64_t *t)
 {
     BQL_LOCK_GUARD();
@@ -182,7 +188,7 @@ static bool send_the_rest(MigrationState *s, int64_t *t, Error **errp)
     if (!buffer) {
         return false;
     }
-    b->device_bytes = buffer->usage;
+    note_bytes(s, &b->device_bytes, buffer->usage);
     lap(s, &b->save_ns, t);
 
     ram_sync(ram_save_state(), true);
@@ -190,7 +196,7 @@ static bool send_the_rest(MigrationState *s, int64_t *t, Error **errp)
 
     before = qemu_file_transferred(s->to_dst);
     ok = send_last_pages(s, errp);
-    b->pages_bytes = qemu_file_transferred(s->to_dst) - before;
+    note_bytes(s, &b->pages_bytes, qemu_file_transferred(s->to_dst) - before);
     migration_note_transferred(s);
     lap(s, &b->pages_ns, t);
     if (ok) {

@@ -393,5 +393,6 @@ void *migration_thread(void *opaque)
               migration_switchover(s, &err);
 
     move_to_end(s, wind_up(s, ok, err));
+    aio_bh_schedule_oneshot(migration_join_ended, s);
     return NULL;
 }

@@ -346,6 +346,8 @@ static void test_cancel_anytime(void)
 
 int main(int argc, char **argv)
 {
+    int ret;
+
     g_test_init(&argc, &argv, NULL);
     set_up();
     g_test_add_func("/migration-source/completes", test_completes);
@@ -355,5 +357,7 @@ int main(int argc, char **argv)
     g_test_add_func("/migration-source/cancel-connecting",
                     test_cancel_connecting);
     g_test_add_func("/migration-source/cancel-anytime", test_cancel_anytime);
-    return g_test_run();
+    ret = g_test_run();
+    qemu_run_exit_notifiers();
+    return ret;
 }
