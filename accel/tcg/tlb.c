@@ -184,8 +184,7 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
         t->host = (void *)(uintptr_t)(va + e->addend);
         t->page = (uint64_t)((uint8_t *)t->host - e->ram->host) >>
                   TCG_PAGE_BITS;
-        if (access == TCG_WRITE &&
-            e->wtag != ((va & TCG_PAGE_MASK) | v->wgen)) {
+        if (is_write && e->wtag != ((va & TCG_PAGE_MASK) | v->wgen)) {
             tcg_count(&v->stats.tlb_fills);
             prepare_write(v, e, va, t);
         }
