@@ -116,11 +116,11 @@ static void print_round(Monitor *mon, const MigrationRoundInfo *r)
     monitor_printf(mon,
                    "  %3" PRId64 ": owed=%s sent=%s ms=%.1f normal=%" PRIu64
                    " zero=%" PRIu64 " sync_us=%" PRId64 " (collect=%" PRId64
-                   " sweep=%" PRId64 ") clean_us=%" PRId64 " clears=%" PRIu64
-                   "\n",
+                   " sweep=%" PRId64 ") clean_us=%" PRId64 " wait_us=%" PRId64
+                   " clears=%" PRIu64 "\n",
                    r->number, owed, sent, r->duration, r->normal, r->duplicate,
                    r->sync->total, r->sync->collect, r->sync->sweep,
-                   r->sync->clean, r->sync->clears);
+                   r->sync->clean, r->sync->wait, r->sync->clears);
 }
 
 static void print_details(Monitor *mon, const MigrationDetails *d)

@@ -61,6 +61,7 @@ static MigrationRoundInfo *round_info(const MigrationRound *r)
     sync->collect = r->sync.collect_ns / NS_PER_US;
     sync->sweep = r->sync.sweep_ns / NS_PER_US;
     sync->clean = r->sync.clean_ns / NS_PER_US;
+    sync->wait = r->sync.wait_ns / NS_PER_US;
     sync->clears = r->sync.clears;
     sync->new_pages = r->sync.new_pages;
 

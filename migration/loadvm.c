@@ -12,6 +12,7 @@
 #include "own-kind.h"
 #include "return-path.h"
 #include "stream-format.h"
+#include "trace-migration.h"
 
 /*
  * Sections that QEMU's machines have and ours do not, whose content is of no
@@ -142,6 +143,7 @@ static bool load_section_start(LoadVM *lv, unsigned type, Error **errp)
     if (!qemu_file_check(f, errp)) {
         return false;
     }
+    trace_loadvm_section(type, idstr, instance_id, version_id);
     se = savevm_find(idstr, instance_id);
     if (!se) {
         if (!skip_foreign(lv, idstr, version_id, section_id, &skipped, errp)) {
@@ -292,6 +294,7 @@ static bool load_command(LoadVM *lv, Error **errp)
     if (!qemu_file_check(lv->f, errp) || !check_command(command, len, errp)) {
         return false;
     }
+    trace_loadvm_command(command, len);
     switch (command) {
     case MIG_CMD_OPEN_RETURN_PATH:
         return open_return_path(lv, errp);

@@ -7,6 +7,7 @@
 #include "own-kind.h"
 #include "return-path.h"
 #include "stream-format.h"
+#include "trace-migration.h"
 
 static bool send_u32(QEMUFile *rp, enum MigRpMessage type, uint32_t value,
                      Error **errp)
@@ -90,9 +91,11 @@ static bool handle_message(ReturnPath *rp, bool *end, Error **errp)
         return false;
     }
     if (type == MIG_RP_MSG_PONG) {
+        trace_return_path_pong(value);
         handle_pong(rp, value);
         return true;
     }
+    trace_return_path_shut(value);
     rp->got_shut = true;
     rp->shut_value = value;
     *end = true;

@@ -5,6 +5,7 @@
 #include "qemu/error.h"
 
 #include "state.h"
+#include "trace-migration.h"
 
 #define SOURCE  MIGRATION_SIDE_SOURCE
 #define TARGET  MIGRATION_SIDE_TARGET
@@ -125,6 +126,8 @@ bool migration_state_move(MigrationStateVar *var, MigrationStatus from,
     if (!atomic_compare_exchange_strong(&var->status, &expected, to)) {
         return false;
     }
+    trace_migration_state(var->side == SOURCE ? "source" : "target",
+                          MigrationStatus_str(from), MigrationStatus_str(to));
     if (var->notify) {
         var->notify(var->side, to);
     }

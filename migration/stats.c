@@ -107,13 +107,14 @@ void migration_stats_rounds_end(MigrationStats *stats, int64_t now_ns)
 }
 
 void migration_stats_cleaned(MigrationStats *stats, int64_t clean_ns,
-                             uint64_t clears)
+                             int64_t wait_ns, uint64_t clears)
 {
     QEMU_LOCK_GUARD(&stats->lock);
     if (stats->nr_rounds) {
         MigrationRound *r = round_slot(stats, stats->nr_rounds);
 
         r->sync.clean_ns = clean_ns;
+        r->sync.wait_ns = wait_ns;
         r->sync.clears = clears;
     }
 }

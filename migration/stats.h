@@ -19,9 +19,9 @@
 typedef struct MigrationSync {
     int64_t total_ns;   /* the whole sync, as the migration thread saw it */
     int64_t collect_ns; /* trackers and listeners bring up what they saw */
-    int64_t wait_ns;    /* of that: waiting for vCPUs */
     int64_t sweep_ns;   /* block bitmaps into the send set */
     int64_t clean_ns;   /* re-arming, chunk by chunk before its pages go */
+    int64_t wait_ns;    /* of collect and clean: waiting for vCPUs */
     uint64_t clears;    /* clear operations that took */
     uint64_t new_pages; /* pages (host) not yet in the send set */
 } MigrationSync;
@@ -91,7 +91,7 @@ void migration_stats_round(MigrationStats *stats, int64_t now_ns,
                            uint64_t remaining_bytes, const MigrationSync *sync);
 /* Note what cleaning has cost so far in the round under way. */
 void migration_stats_cleaned(MigrationStats *stats, int64_t clean_ns,
-                             uint64_t clears);
+                             int64_t wait_ns, uint64_t clears);
 /* End the last round. */
 void migration_stats_rounds_end(MigrationStats *stats, int64_t now_ns);
 /* Copy the kept rounds, oldest first; the last one may still go on. Returns

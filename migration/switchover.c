@@ -29,6 +29,7 @@
 #include "ram/ram.h"
 #include "savevm-stream.h"
 #include "stream-format.h"
+#include "trace-migration.h"
 
 /* Most that device state may take. */
 #define DEVICE_STATE_MAX_BYTES (64 * MiB)
@@ -38,6 +39,7 @@ static int64_t lap(MigrationState *s, int64_t *part, int64_t *from_ns)
 {
     int64_t now = get_clock(), span = now - *from_ns;
 
+    trace_migration_switchover_part(span);
     QEMU_LOCK_GUARD(&s->stats.lock);
     *part = span;
     *from_ns = now;
@@ -240,6 +242,7 @@ void migration_settle_guest(MigrationState *s, MigrationStatus found)
                                                    s->target_failed);
 
     assert(bql_locked());
+    trace_migration_fate(fate);
     if (!s->guest_stopped || atomic_load(&s->exiting)) {
         return;
     }

@@ -22,6 +22,7 @@
 #include "ram/ram.h"
 #include "savevm-stream.h"
 #include "stream-format.h"
+#include "trace-migration.h"
 
 /* Rates for the reports are measured over at least this time. */
 #define RATE_WINDOW_NS INT64_C(100000000)
@@ -257,6 +258,8 @@ static bool sync_and_decide(MigrationState *s, Rounds *r)
     }
     in = migration_downtime_inputs(s, ram_save_owed_bytes(ram_save_state()));
     note_prediction(s, &in);
+    trace_migration_decide(in.remaining_bytes, downtime_bandwidth(&in),
+                           downtime_predict_ns(&in), limit_ns);
     return downtime_allows(&in, limit_ns);
 }
 

@@ -226,6 +226,11 @@ uint64_t physical_memory_test_and_clear_dirty(ram_addr_t start,
     return ram_block_test_and_clear_dirty(rb, offset, length, client, bmap);
 }
 
+void dirty_memory_note_wait(int64_t ns)
+{
+    dirty_stats_add(&dirty_stats.wait_ns, ns);
+}
+
 void dirty_memory_get_stats(DirtyMemoryStats *stats)
 {
     *stats = (DirtyMemoryStats){
@@ -235,5 +240,6 @@ void dirty_memory_get_stats(DirtyMemoryStats *stats)
         .collect_ns = dirty_stats_get(&dirty_stats.collect_ns),
         .clean_ns = dirty_stats_get(&dirty_stats.clean_ns),
         .sweep_ns = dirty_stats_get(&dirty_stats.sweep_ns),
+        .wait_ns = dirty_stats_get(&dirty_stats.wait_ns),
     };
 }

@@ -14,6 +14,7 @@ typedef struct DirtyStats {
     _Atomic uint64_t collect_ns;
     _Atomic uint64_t clean_ns;
     _Atomic uint64_t sweep_ns;
+    _Atomic uint64_t wait_ns;
 } DirtyStats;
 
 extern DirtyStats dirty_stats;

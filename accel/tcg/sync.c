@@ -2,6 +2,8 @@
 /* Entering, leaving, asking, waiting; the contract is in tcg-int.h. */
 #include "qemu/osdep.h"
 
+#include "qemu/timer.h"
+#include "system/dirty-memory.h"
 #include "tcg-int.h"
 
 /*
@@ -161,6 +163,7 @@ void tcg_handshake(void)
 {
     uint64_t epoch = atomic_fetch_add(&tcg.epoch, 1) + 1;
     unsigned n = tcg_nr_vcpus(), i;
+    int64_t begin_ns = get_clock();
 
     atomic_fetch_add_explicit(&tcg.handshakes, 1, memory_order_relaxed);
     /* Ask all, then wait: the slowest one's time, not the sum. */
@@ -172,6 +175,7 @@ void tcg_handshake(void)
     for (i = 0; i < n; i++) {
         wait_for(tcg.vcpus[i], epoch);
     }
+    dirty_memory_note_wait(get_clock() - begin_ns);
 }
 
 void tcg_send_event(void)

@@ -190,7 +190,11 @@ typedef struct DirtyMemoryStats {
     uint64_t collect_ns;       /* in tracker and listeners */
     uint64_t clean_ns;         /* likewise */
     uint64_t sweep_ns;         /* block bitmap -> a client's bitmap */
+    uint64_t wait_ns;          /* a tracker waited for vCPUs; part of the
+                                  times above */
 } DirtyMemoryStats;
 void dirty_memory_get_stats(DirtyMemoryStats *stats);
+/* For trackers: collect or clean has waited @ns for vCPUs. Any thread. */
+void dirty_memory_note_wait(int64_t ns);
 
 #endif /* SYSTEM_DIRTY_MEMORY_H */

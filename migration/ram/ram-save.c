@@ -134,6 +134,7 @@ static bool ram_save_prepare(void *opaque, Error **errp)
     rs->logging = true;
     dirty_memory_get_stats(&ds);
     rs->clean_ns_base = ds.clean_ns;
+    rs->wait_ns_base = ds.wait_ns;
     rs->clears_base = ds.tracker_cleans + ds.listener_clears;
     return true;
 }

@@ -8,6 +8,7 @@
 #include "system/ram-block.h"
 
 #include "ram/ram.h"
+#include "trace-migration.h"
 
 void ram_clean_before_read(RamSave *rs, RamSaveBlock *block, uint64_t page)
 {
@@ -21,6 +22,7 @@ void ram_clean_before_read(RamSave *rs, RamSaveBlock *block, uint64_t page)
     }
     start = chunk << shift << DIRTY_PAGE_BITS;
     end = MIN((chunk + 1) << shift << DIRTY_PAGE_BITS, block->used_bytes);
+    trace_migration_clean(block->idstr, start, end - start);
     ram_block_clean(block->rb, start, end - start);
 }
 
@@ -39,9 +41,11 @@ static void book_cleaning(RamSave *rs)
 
     dirty_memory_get_stats(&s);
     migration_stats_cleaned(rs->config.stats, s.clean_ns - rs->clean_ns_base,
+                            s.wait_ns - rs->wait_ns_base,
                             s.tracker_cleans + s.listener_clears -
                                 rs->clears_base);
     rs->clean_ns_base = s.clean_ns;
+    rs->wait_ns_base = s.wait_ns;
     rs->clears_base = s.tracker_cleans + s.listener_clears;
 }
 
@@ -92,6 +96,7 @@ void ram_sync(RamSave *rs, bool last)
     sync.collect_ns = after.collect_ns - before.collect_ns;
     sync.sweep_ns = after.sweep_ns - before.sweep_ns;
     rs->last_sync = sync;
+    trace_migration_sync(sync.new_pages, rs->owed_pages, sync.total_ns);
     book_dirty_rate(rs, begin_ns, sync.new_pages);
     if (!last) {
         STAT_ADD(stats, dirty_sync_count, 1);

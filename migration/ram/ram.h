@@ -70,7 +70,7 @@ typedef struct RamSave {
     const RamSaveBlock *last_sent;
     /* The round under way. */
     int64_t last_sync_ns;
-    uint64_t clean_ns_base, clears_base;
+    uint64_t clean_ns_base, wait_ns_base, clears_base;
     MigrationSync last_sync;
 } RamSave;
 
