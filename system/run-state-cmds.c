@@ -196,9 +196,11 @@ static void hmp_info_accelerators(Monitor *mon, json_object *args)
     g_autoptr(AcceleratorInfo) info = qmp_query_accelerators(NULL);
 
     for (AcceleratorList *l = info->present; l; l = l->next) {
-        monitor_printf(mon, "%s%s\n", Accelerator_str(l->value),
-                       l->value == info->enabled ? " (enabled)" : "");
+        monitor_printf(mon, l->value == info->enabled ? "%s[%s]" : "%s%s",
+                       l == info->present ? "" : " ",
+                       Accelerator_str(l->value));
     }
+    monitor_puts(mon, "\n");
 }
 
 const HMPCommand hmp_system_commands[] = {

@@ -159,11 +159,6 @@ static bool check_subsection(const VMStateDescription *vmsd,
                    sub->name ? sub->name : "", vmsd->name);
         return false;
     }
-    if (!sub->needed) {
-        error_setg(errp, "subsection '%s' does not say when it is needed",
-                   sub->name);
-        return false;
-    }
     return vmstate_check(sub, errp);
 }
 

@@ -62,6 +62,7 @@ CpuInfoFastList *qmp_query_cpus_fast(Error **errp)
 
         info->cpu_index = cpu->cpu_index;
         info->qom_path = object_get_canonical_path(OBJECT(cpu));
+        info->qom_type = g_strdup(object_get_typename(OBJECT(cpu)));
         info->thread_id = cpu->thread_id;
         info->props = place_of_cpu(topology, cpu->cpu_index);
         info->target = qapi_enum_parse(
@@ -76,9 +77,9 @@ static void hmp_info_cpus(Monitor *mon, json_object *args)
     CPUState *cpu;
 
     CPU_FOREACH (cpu) {
-        monitor_printf(mon, "%c CPU #%d: thread_id=%d%s\n",
+        monitor_printf(mon, "%c CPU #%d: thread_id=%d model=%s\n",
                        cpu == first_cpu() ? '*' : ' ', cpu->cpu_index,
-                       cpu->thread_id, cpu->halted ? " (halted)" : "");
+                       cpu->thread_id, CPU_GET_CLASS(cpu)->model);
     }
 }
 

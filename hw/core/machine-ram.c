@@ -64,10 +64,10 @@ static int advise_block(RAMBlock *rb, void *opaque)
     size_t size = qemu_ram_get_max_length(rb);
 
     /* Hints: a kernel without KSM refuses the second, which is no error. */
-    if (!ms->dump_guest_core || !qemu_ram_is_dumpable(rb)) {
+    if (!ms->dump_guest_core) {
         madvise(host, size, MADV_DONTDUMP);
     }
-    if (ms->mem_merge && qemu_ram_is_mergeable(rb)) {
+    if (ms->mem_merge) {
         madvise(host, size, MADV_MERGEABLE);
     }
     return 0;

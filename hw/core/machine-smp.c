@@ -64,17 +64,17 @@ static void derive(CpuTopology *t, unsigned default_cpus)
         t->sockets = MAX(t->sockets, 1);
         t->threads = MAX(t->threads, 1);
         t->cores = 1;
-        t->cores = want / product(t);
+        t->cores = MAX(want / product(t), 1);
     } else if (!t->sockets) {
         t->threads = MAX(t->threads, 1);
         t->sockets = 1;
-        t->sockets = want / product(t);
+        t->sockets = MAX(want / product(t), 1);
     } else if (!t->threads) {
         t->threads = 1;
-        t->threads = want / product(t);
+        t->threads = MAX(want / product(t), 1);
     }
     if (!t->max_cpus) {
-        t->max_cpus = want && product(t) < want ? want : MIN(product(t), 65536);
+        t->max_cpus = want ? want : MIN(product(t), 65536);
     }
     if (!t->cpus) {
         t->cpus = t->max_cpus;

@@ -221,6 +221,7 @@ static const Property machine_props[] = {
     DEFINE_PROP_STRING("dtb", MachineState, dtb),
     DEFINE_PROP_STRING("dumpdtb", MachineState, dumpdtb),
     DEFINE_PROP_STRING("memory-backend", MachineState, memory_backend_id),
+    /* For RAM that devices make of their own accord; none of ours does. */
     DEFINE_PROP_BOOL("aux-ram-share", MachineState, aux_ram_share, false),
     DEFINE_PROP_BOOL("suppress-vmdesc", MachineState, suppress_vmdesc, false),
     DEFINE_PROP_BOOL("dump-guest-core", MachineState, dump_guest_core, true),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Command line: options as tables, and what they amount to.
+ *
+ * Parsing only collects: nothing is opened, allocated or printed (but by
+ * -help, -version and the `help` argument of some options, which then exit).
+ * Start-up (start.c) acts on the collected settings in its own order, so
+ * that the order of options matters only among options of one kind.
+ *
+ * An option that this program does not know, or knows and cannot do, is an
+ * error; the few that ask for nothing we have to do stand in opts-ignored.c,
+ * each with its reason.
+ *
+ * Used by: system/main.c. Uses: qapi/keyval.h.
+ */
+#ifndef SYSTEM_CMDLINE_CMDLINE_H
+#define SYSTEM_CMDLINE_CMDLINE_H
+
+#include "qapi/json.h"
+#include "qemu/error.h"
+
+/* What kind of thing an entry of Options.backends makes. */
+typedef enum BackendKind {
+    BACKEND_CHARDEV,
+    BACKEND_MON,
+    BACKEND_MONITOR, /* -monitor: HMP on a chardev of its own */
+    BACKEND_QMP,
+    BACKEND_QMP_PRETTY,
+    BACKEND_SERIAL,
+    BACKEND_OBJECT,
+    BACKEND_ADD_FD,
+} BackendKind;
+
+typedef struct Backend {
+    BackendKind kind;
+    char *arg;
+} Backend;
+
+typedef struct Options {
+    /* -machine, all of them merged, -kernel and kin included. */
+    json_object *machine;
+    GPtrArray *accels; /* char *: arguments of -accel, in order */
+    char *cpu;
+    json_object *smp;    /* keyval; NULL: not given */
+    json_object *memory; /* keyval; NULL: not given */
+
+    GPtrArray *backends; /* Backend *, in order */
+    char *qtest, *qtest_log;
+
+    GPtrArray *incoming; /* char *: arguments of -incoming, in order */
+    bool stopped;        /* -S */
+    char *name;
+    uint8_t uuid[16];
+    bool uuid_set;
+
+    bool no_defaults;
+    bool nographic;
+    bool has_serial;  /* some -serial was given, `none` included */
+    bool has_monitor; /* some kind of monitor was given, `none` included */
+
+    bool daemonize;
+    char *pidfile;
+    bool exit_with_parent;
+    bool only_migratable;
+    bool no_reboot, no_shutdown;
+
+    bool msg_guest_name; /* -msg guest-name=on */
+    char *log_items, *log_file;
+    GPtrArray *traces; /* json_object *, keyval of each -trace */
+} Options;
+
+typedef struct CmdOption {
+    const char *name;   /* without the dash */
+    const char *params; /* shown by -help; NULL: it takes no argument */
+    const char *help;
+    /* False and @errp: wrong argument. @arg is NULL without params. */
+    bool (*parse)(Options *o, const char *arg, Error **errp);
+} CmdOption;
+
+typedef struct CmdGroup {
+    const char *title;
+    const CmdOption *options; /* ends with a NULL name */
+} CmdGroup;
+
+extern const CmdOption opts_machine[], opts_backend[], opts_run[], opts_debug[],
+    opts_ignored[];
+extern const CmdGroup option_groups[]; /* all of them; ends with NULL title */
+
+/* The settings of @argv; NULL and @errp naming the option. */
+Options *options_parse(int argc, char **argv, Error **errp);
+
+/* For parsers. */
+bool options_merge(json_object **into, const char *arg, const char *implied_key,
+                   const char *help_hint, Error **errp);
+void options_set_machine(Options *o, const char *key, const char *value);
+void options_add_backend(Options *o, BackendKind kind, const char *arg);
+void options_print_help(void);
+
+/* ---- acting on them: start-*.c; false and @errp: the process ends ---- */
+
+bool start_log(const Options *o, Error **errp);
+/*
+ * Fork; the parent waits for daemonize_finish() in the child and exits with
+ * 0, or with 1 if the child dies before.
+ */
+bool daemonize_begin(Error **errp);
+bool daemonize_finish(Error **errp);
+bool pidfile_write(const char *path, Error **errp);
+void pidfile_remove(void);
+
+/* Handle `help` in -machine, -accel, -cpu: print and exit if asked for. */
+bool start_help(const Options *o, Error **errp);
+bool start_machine(Options *o, Error **errp); /* makes current_machine() */
+bool start_accel(const Options *o, Error **errp);
+bool start_cpu(const Options *o, Error **errp);
+/* Chardevs, monitors and objects other than memory back ends. */
+bool start_early_backends(Options *o, Error **errp);
+/* Memory back ends, qtest, serial lines. */
+bool start_late_backends(Options *o, Error **errp);
+bool start_incoming(const Options *o, Error **errp);
+void start_signals(void);
+void start_qtest_irqs(void);
+
+#endif /* SYSTEM_CMDLINE_CMDLINE_H */
