@@ -162,6 +162,7 @@ const ChardevClass chardev_class_stdio = {
     .instance_size = sizeof(StdioChardev),
     .open = stdio_open,
     .close = stdio_close,
+    .disconnect = stream_disconnect,
     .set_echo = stdio_set_echo,
     STREAM_HOOKS,
 };

@@ -324,9 +324,11 @@ static int stream_may_read(StreamChardev *s)
 static void stream_input_ended(StreamChardev *s, gint fd)
 {
     struct pollfd p = { fd, POLLOUT, 0 };
-    bool listens = s->parent.dialogue && s->in == s->out &&
-                   poll(&p, 1, 0) >= 0 && !(p.revents & (POLLHUP | POLLERR));
+    bool listens = s->parent.dialogue && s->out;
 
+    if (s->in == s->out) {
+        listens &= poll(&p, 1, 0) >= 0 && !(p.revents & (POLLHUP | POLLERR));
+    }
     if (!listens || s->in_ended) {
         stream_peer_gone(s);
         return;

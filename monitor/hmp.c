@@ -10,6 +10,7 @@
 #include "hmp-line.h"
 #include "monitor-int.h"
 #include "qemu/main-loop.h"
+#include "trace-monitor.h"
 
 #define HMP_PROMPT "(qemu) "
 
@@ -66,6 +67,7 @@ static void hmp_enter(void *opaque, const char *text)
     HmpMonitor *mon = opaque;
 
     /* Guards against a command that suspends and resumes at once. */
+    trace_handle_hmp_command(mon, text);
     mon->suspended++;
     hmp_execute(&mon->common, text);
     mon->suspended--;

@@ -24,6 +24,9 @@ void monitor_thread_stop(void);
 /* Append @text with LF as CR LF: a terminal at the other end is likely raw. */
 void monitor_append_crlf(GString *out, const char *text);
 
+/* @v as a line of QMP, ended by LF (qmp-json.c). The caller frees. */
+GString *qmp_json_line(json_object *v, bool pretty);
+
 /* The two kinds (qmp.c, hmp.c), for monitor.c. */
 void monitor_qmp_delete(Monitor *mon);
 void monitor_hmp_delete(Monitor *mon);

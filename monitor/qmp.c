@@ -25,6 +25,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/qmp-event.h"
 #include "qmp-dispatch.h"
+#include "trace-monitor.h"
 
 #define QMP_MAX_REQUESTS     8
 #define QMP_MAX_UNREAD_BYTES (1024 * 1024)
@@ -96,16 +97,16 @@ static void qmp_drained(void *opaque);
 static void qmp_send_locked(QmpMonitor *mon, json_object *v, uint64_t session)
     TSA_REQUIRES(mon->lock)
 {
-    g_autofree char *json = NULL;
-    GString *line;
+    GString *json, *line;
 
     if (!mon->connected || session != mon->session) {
         return;
     }
-    json = mon->pretty ? qobject_to_json_pretty(v) : qobject_to_json(v);
-    line = g_string_sized_new(strlen(json) + 2);
-    monitor_append_crlf(line, json);
-    monitor_append_crlf(line, "\n");
+    json = qmp_json_line(v, mon->pretty);
+    trace_monitor_qmp_respond(mon, json->str);
+    line = g_string_sized_new(json->len + 1);
+    monitor_append_crlf(line, json->str);
+    g_string_free(json, TRUE);
     qemu_chr_fe_write_all(&mon->fe, (uint8_t *)line->str, line->len);
     g_string_free(line, TRUE);
     if (!mon->output_full &&
@@ -137,6 +138,7 @@ static void qmp_event(void *opaque, const char *name, json_object *event)
         }
         return;
     }
+    trace_monitor_qmp_event(mon, name);
     qmp_send_locked(mon, event, mon->session);
 }
 
@@ -190,6 +192,13 @@ static QmpRequestItem *dispatcher_pop(QmpMonitor **owner)
     return NULL;
 }
 
+static const char *name_of(json_object *request)
+{
+    const char *name = qmp_command_name(request);
+
+    return name ? name : "(no name)";
+}
+
 static void qmp_execute(QmpMonitor *mon, QmpRequestItem *item)
 {
     json_object *reply;
@@ -197,6 +206,7 @@ static void qmp_execute(QmpMonitor *mon, QmpRequestItem *item)
     Monitor *old;
 
     if (item->err) {
+        trace_handle_qmp_command(mon, "(no JSON)");
         reply = qmp_error_reply(g_steal_pointer(&item->err), NULL);
         qmp_send(mon, reply, item->session);
         json_object_put(reply);
@@ -207,6 +217,7 @@ static void qmp_execute(QmpMonitor *mon, QmpRequestItem *item)
         negotiated = mon->negotiated;
         oob_enabled = mon->oob_enabled;
     }
+    trace_handle_qmp_command(mon, name_of(item->request));
     old = monitor_set_cur(&mon->common);
     this_thread_executes = item;
     reply = qmp_dispatch(item->request, negotiated, oob_enabled);
@@ -280,6 +291,7 @@ static void qmp_message(void *opaque, json_object *v, Error *err)
         }
     }
     if (oob) {
+        trace_handle_qmp_oob(mon, name_of(item->request));
         qmp_execute(mon, item);
         request_free(item);
     } else {
@@ -400,12 +412,15 @@ static void qmp_chr_event(void *opaque, QEMUChrEvent event)
 
     switch (event) {
     case CHR_EVENT_OPENED:
+        trace_monitor_qmp_session(mon, "begins");
         qmp_session_begin(mon);
         break;
     case CHR_EVENT_CLOSED:
+        trace_monitor_qmp_session(mon, "ends");
         qmp_session_end(mon);
         break;
     case CHR_EVENT_EOF:
+        trace_monitor_qmp_session(mon, "has sent its last");
         qmp_session_eof(mon);
         break;
     default:
