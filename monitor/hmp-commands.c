@@ -308,14 +308,14 @@ const HMPCommand hmp_monitor_commands[] = {
     {
         .name = "getfd",
         .args_type = "fdname:s",
-        .params = "getfd name",
+        .params = "name",
         .help = "keep a file descriptor that came over a unix socket",
         .cmd = hmp_getfd,
     },
     {
         .name = "closefd",
         .args_type = "fdname:s",
-        .params = "closefd name",
+        .params = "name",
         .help = "close a file descriptor that getfd keeps",
         .cmd = hmp_closefd,
     },
