@@ -30,7 +30,7 @@ typedef struct ConnectJob {
     QemuMutex lock;
     SocketChardev *owner; /* guarded by lock; NULL: nobody cares any more */
     _Atomic int refs;
-    char *address;          /* constant */
+    SocketAddress *address; /* constant */
     GMainContext *context;  /* constant; the owner's: it cancels, then leaves */
     QIOChannelSocket *sioc; /* result, handed over by the idle source */
     Error *err;
@@ -40,8 +40,8 @@ struct SocketChardev {
     StreamChardev parent;
 
     /* Constant after open. */
-    char *address; /* as socket_parse() reads it */
-    char *words;   /* of it, for people */
+    SocketAddress *address;
+    char *words; /* of it, for people */
     bool is_listen;
     bool is_unix;
     bool has_nodelay, nodelay;
@@ -177,7 +177,7 @@ static bool socket_wait_client(SocketChardev *s, Error **errp)
 
 static void socket_words_of_port(SocketChardev *s)
 {
-    if (!s->is_unix) {
+    if (s->address->type == SOCKET_ADDRESS_TYPE_INET) {
         g_autofree char *local = peer_words(s->listener, false);
 
         g_free(s->words); /* port 0 has become a real one */
@@ -196,13 +196,8 @@ static bool socket_listen(SocketChardev *s, const ChardevOptions *o,
             return false;
         }
     } else {
-        g_autoptr(SocketAddress) addr = socket_parse(s->address, errp);
-
-        if (!addr) {
-            return false;
-        }
         s->listener = qio_channel_socket_new();
-        if (!qio_channel_socket_listen_sync(s->listener, addr, 1, errp)) {
+        if (!qio_channel_socket_listen_sync(s->listener, s->address, 1, errp)) {
             return false;
         }
     }
@@ -223,7 +218,7 @@ static void connect_job_unref(ConnectJob *job)
         }
         error_free(job->err);
         qemu_mutex_destroy(&job->lock);
-        g_free(job->address);
+        qapi_free_SocketAddress(job->address);
         g_free(job);
     }
 }
@@ -260,16 +255,11 @@ static gboolean connect_job_done(gpointer opaque)
     return G_SOURCE_REMOVE;
 }
 
-static QIOChannelSocket *connect_now(const char *address, Error **errp)
+static QIOChannelSocket *connect_now(const SocketAddress *address, Error **errp)
 {
-    g_autoptr(SocketAddress) addr = socket_parse(address, errp);
-    QIOChannelSocket *sioc;
+    QIOChannelSocket *sioc = qio_channel_socket_new();
 
-    if (!addr) {
-        return NULL;
-    }
-    sioc = qio_channel_socket_new();
-    if (!qio_channel_socket_connect_sync(sioc, addr, errp)) {
+    if (!qio_channel_socket_connect_sync(sioc, address, errp)) {
         qio_channel_unref(QIO_CHANNEL(sioc));
         return NULL;
     }
@@ -308,7 +298,7 @@ static void socket_connect_async(SocketChardev *s)
     qemu_mutex_init(&job->lock);
     job->owner = s;
     job->refs = 2;
-    job->address = g_strdup(s->address);
+    job->address = qapi_SocketAddress_clone(s->address);
     job->context = chr_context(&s->parent.parent);
     s->job = job;
     if (!qemu_thread_create(&thread, "chr-connect", connect_job_thread, job,
@@ -441,41 +431,62 @@ static bool socket_check_options(const ChardevOptions *o, Error **errp)
                          "exclusive");
         return false;
     }
-    if (o->has_to && (!o->server || !o->port)) {
-        error_setg(errp, "'to' needs a listening TCP socket");
+    if (o->has_to && (!o->server || !o->port || o->to > UINT16_MAX)) {
+        error_setg(errp, "'to' needs a listening TCP socket and is a port");
+        return false;
+    }
+    if ((o->has_abstract || o->has_tight) && !o->path) {
+        error_setg(errp, "'abstract' and 'tight' go with 'path' only");
         return false;
     }
     return true;
 }
 
-/* The address in the words that socket_parse() takes. */
-static char *socket_address_words(const ChardevOptions *o)
+static SocketAddress *address_from_options(const ChardevOptions *o)
 {
-    GString *words;
+    SocketAddress *addr = g_new0(SocketAddress, 1);
 
     if (o->path) {
-        return g_strdup_printf("unix:%s", o->path);
+        addr->type = SOCKET_ADDRESS_TYPE_UNIX;
+        addr->u.q_unix = (UnixSocketAddress){
+            .path = g_strdup(o->path),
+            .has_abstract = o->has_abstract,
+            .abstract = o->abstract,
+            .has_tight = o->has_tight,
+            .tight = o->tight,
+        };
+    } else if (o->fd) {
+        addr->type = SOCKET_ADDRESS_TYPE_FD;
+        addr->u.fd.str = g_strdup(o->fd);
+    } else {
+        const char *host = o->host && *o->host ? o->host
+                           : o->server         ? ""
+                                               : "localhost";
+
+        addr->type = SOCKET_ADDRESS_TYPE_INET;
+        addr->u.inet = (InetSocketAddress){
+            .host = g_strdup(host),
+            .port = g_strdup(o->port),
+            .has_to = o->has_to,
+            .to = o->to,
+            .has_ipv4 = o->has_ipv4,
+            .ipv4 = o->ipv4,
+            .has_ipv6 = o->has_ipv6,
+            .ipv6 = o->ipv6,
+        };
     }
-    if (o->fd) {
-        return g_strdup_printf("fd:%s", o->fd);
-    }
-    words = g_string_new("tcp:");
-    g_string_append_printf(
-        words, o->host && strchr(o->host, ':') ? "[%s]:%s" : "%s:%s",
-        o->host && *o->host ? o->host
-        : o->server         ? ""
-                            : "localhost",
-        o->port);
-    if (o->has_ipv4) {
-        g_string_append(words, o->ipv4 ? ",ipv4=on" : ",ipv4=off");
-    }
-    if (o->has_ipv6) {
-        g_string_append(words, o->ipv6 ? ",ipv6=on" : ",ipv6=off");
-    }
-    if (o->has_to) {
-        g_string_append_printf(words, ",to=%" PRIu64, o->to);
-    }
-    return g_string_free(words, FALSE);
+    return addr;
+}
+
+/* "unix:/x,server=on", "unix:x,abstract=on", "tcp:[::1]:4444" */
+static char *address_words(const SocketAddress *addr, bool server)
+{
+    g_autofree char *uri = socket_uri(addr);
+    bool abstract = addr->type == SOCKET_ADDRESS_TYPE_UNIX &&
+                    addr->u.q_unix.abstract;
+
+    return g_strdup_printf("%s%s%s", uri, abstract ? ",abstract=on" : "",
+                           server ? ",server=on" : "");
 }
 
 static bool socket_open(Chardev *chr, const ChardevOptions *o, bool *opened,
@@ -491,15 +502,14 @@ static bool socket_open(Chardev *chr, const ChardevOptions *o, bool *opened,
         return false;
     }
     s->is_listen = o->server;
-    s->is_unix = o->path;
+    s->is_unix = o->path || o->fd;
     s->has_nodelay = o->has_nodelay || o->has_delay;
     s->nodelay = o->has_nodelay ? o->nodelay : !o->delay;
     s->reconnect_ms = o->has_reconnect ? (int64_t)o->reconnect * 1000
                                        : (int64_t)o->reconnect_ms;
     s->reconnect_ms = CLAMP(s->reconnect_ms, 0, INT_MAX);
-    s->address = socket_address_words(o);
-    s->words = g_strdup_printf("%s%s", s->address,
-                               s->is_listen ? ",server=on" : "");
+    s->address = address_from_options(o);
+    s->words = address_words(s->address, s->is_listen);
     *opened = false;
     if (s->is_listen) {
         if (!socket_listen(s, o, errp)) {
@@ -540,7 +550,7 @@ static void socket_close(Chardev *chr)
     if (s->listener) {
         qio_channel_unref(QIO_CHANNEL(s->listener)); /* unlinks its path */
     }
-    g_free(s->address);
+    qapi_free_SocketAddress(s->address);
     g_free(s->words);
 }
 
@@ -570,9 +580,10 @@ static bool socket_wait_connected(Chardev *chr, Error **errp)
 }
 
 static const char *const socket_options[] = {
-    "path",         "host",      "port",   "fd",      "to",        "ipv4",
-    "ipv6",         "server",    "wait",   "nodelay", "delay",     "reconnect",
-    "reconnect-ms", "tls-creds", "telnet", "tn3270",  "websocket", NULL,
+    "path",      "host",      "port",         "fd",        "to",
+    "ipv4",      "ipv6",      "server",       "wait",      "nodelay",
+    "delay",     "reconnect", "reconnect-ms", "abstract",  "tight",
+    "tls-creds", "telnet",    "tn3270",       "websocket", NULL,
 };
 
 const ChardevClass chardev_class_socket = {

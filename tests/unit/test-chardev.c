@@ -381,6 +381,23 @@ static void test_server_wait(void)
     user_free(u, true);
 }
 
+static void test_abstract(void)
+{
+    g_autofree char *name = g_strdup_printf("test-chardev-%d", getpid());
+    g_autofree char *server = g_strdup_printf(
+        "socket,id=as,path=%s,abstract=on,server=on,wait=off", name);
+    g_autofree char *client = g_strdup_printf(
+        "socket,id=ac,path=%s,abstract=on", name);
+    User *u = user_new(qemu_chr_new_from_opts(server, &error_abort));
+    User *v = user_new(qemu_chr_new_from_opts(client, &error_abort));
+
+    assert_filename(u, "disconnected:unix:%s,abstract=on,server=on", name);
+    fe_puts(v, "hidden");
+    expect(u->in, "hidden");
+    user_free(v, true);
+    user_free(u, true);
+}
+
 static void test_tcp(void)
 {
     User *u = user_new(chr_from("tcp:127.0.0.1:%s,server=on,wait=off", "0"));
@@ -793,6 +810,7 @@ int main(int argc, char **argv)
     g_test_add_func("/chardev/pipe", test_pipe);
     g_test_add_func("/chardev/socket/server", test_server);
     g_test_add_func("/chardev/socket/wait", test_server_wait);
+    g_test_add_func("/chardev/socket/abstract", test_abstract);
     g_test_add_func("/chardev/socket/tcp", test_tcp);
     g_test_add_func("/chardev/socket/reconnect", test_client_reconnects);
     g_test_add_func("/chardev/socket/slow-peer", test_slow_peer);
