@@ -25,6 +25,7 @@ typedef struct HmpMonitor {
     unsigned suspended;      /* nested */
     bool unfocused;          /* on a mux, someone else has the keyboard */
     bool greeted;            /* this client */
+    bool prompt_due;         /* as soon as the focus has settled */
     bool closed;             /* no client */
 } HmpMonitor;
 
@@ -87,6 +88,14 @@ static const HmpLineOps hmp_line_ops = {
     .complete = hmp_complete,
 };
 
+static void hmp_prompt_if_due(HmpMonitor *mon)
+{
+    if (mon->prompt_due) {
+        mon->prompt_due = false;
+        hmp_prompt(mon);
+    }
+}
+
 static int hmp_can_read(void *opaque)
 {
     HmpMonitor *mon = opaque;
@@ -110,6 +119,7 @@ static void hmp_read(void *opaque, const uint8_t *buf, int size)
     HmpMonitor *mon = opaque;
 
     g_byte_array_append(mon->typed_ahead, buf, size);
+    hmp_prompt_if_due(mon);
     mon->refs++; /* a command may delete its own monitor */
     hmp_type(mon);
     hmp_unref(mon);
@@ -119,7 +129,7 @@ static void hmp_prompt_later(void *opaque)
 {
     HmpMonitor *mon = opaque;
 
-    hmp_prompt(mon);
+    hmp_prompt_if_due(mon);
     hmp_unref(mon);
 }
 
@@ -146,6 +156,7 @@ static void hmp_event(void *opaque, QEMUChrEvent event)
     case CHR_EVENT_MUX_IN:
         /* At start-up the focus goes from one to the next: wait and see. */
         mon->unfocused = false;
+        mon->prompt_due = true;
         mon->refs++;
         aio_bh_schedule_oneshot(hmp_prompt_later, mon);
         break;
