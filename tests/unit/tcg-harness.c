@@ -99,7 +99,12 @@ static void *guest_thread(void *opaque)
 {
     GuestThread *t = opaque;
 
-    while (!atomic_load(&t->stop) && !t->v->cs->halted) {
+    while (!t->v->cs->halted) {
+        /* As vcpu_thread_wait() does: forget requests, then look. */
+        atomic_store(&t->v->cs->exit_request, false);
+        if (atomic_load(&t->stop)) {
+            break;
+        }
         tcg_exec(t->v);
     }
     return NULL;

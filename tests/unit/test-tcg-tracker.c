@@ -12,6 +12,7 @@
  */
 #include "qemu/osdep.h"
 
+#include "qemu/bitmap.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "system/dirty-tracker.h"
@@ -371,6 +372,7 @@ static void test_second_writer_logs_for_the_first(void)
 /* Rule 2: what nobody collected is not cleaned away, nor a neighbour. */
 static void test_clean_takes_only_collected(void)
 {
+    TcgRam *ram = tcg_ram_get(rb);
     uint64_t faults;
 
     track();
@@ -382,6 +384,10 @@ static void test_clean_takes_only_collected(void)
     store(va, 13, 1);
     clean(11, 1);
     clean(13, 1);
+    g_assert_true(test_bit_atomic(OFFSET / PAGE + 10, ram->writable));
+    g_assert_false(test_bit_atomic(OFFSET / PAGE + 11, ram->writable));
+    g_assert_true(test_bit_atomic(OFFSET / PAGE + 12, ram->writable));
+    g_assert_true(test_bit_atomic(OFFSET / PAGE + 13, ram->writable));
     faults = atomic_load(&va->stats.dirty_faults);
     store(va, 10, 2);
     store(va, 11, 2);
