@@ -4,7 +4,9 @@
  *
  * Priorities in service are kept as bits of GICC_APRn (group 0) and
  * GICC_NSAPRn (group 1), one per level of preemption; the running priority is
- * the lowest bit set in either. Without the Security Extensions all accesses
+ * the lowest bit set in either. A candidate's whole priority is compared with
+ * it: the same as comparing group priorities unless GICC_BPR changes while an
+ * interrupt is in service, and what QEMU does then. Without the Security Extensions all accesses
  * are as secure ones: group 1 is acknowledged by GICC_AIAR, or by GICC_IAR
  * with AckCtl.
  */
@@ -45,43 +47,58 @@ static unsigned group_priority(const GICState *s, unsigned cpu, bool group1,
 
 /* ---- which interrupt comes next ---- */
 
-static bool can_be_taken(const GICState *s, unsigned irq, unsigned cpu)
+/*
+ * What is pending is found without regard to which group is enabled, as long
+ * as one is; only signalling it to the CPU asks for its own group.
+ */
+static bool is_candidate(const GICState *s, unsigned irq, unsigned cpu)
 {
     uint8_t cm = gic_cpu_mask(irq, cpu);
-    uint32_t group_bit = gic_in_group1(s, irq, cpu) ? GICD_CTLR_EN_GRP1
-                                                    : GICD_CTLR_EN_GRP0;
 
     return (s->irq_state[irq].enabled & cm) && gic_is_pending(s, irq, cm) &&
            !(s->irq_state[irq].active & cm) &&
-           (irq < GIC_INTERNAL || (s->irq_target[irq] & (1u << cpu))) &&
-           (s->ctlr & group_bit) && (s->cpu_ctlr[cpu] & group_bit);
+           (irq < GIC_INTERNAL || (s->irq_target[irq] & (1u << cpu)));
+}
+
+/* The most urgent one that GICC_PMR lets through. */
+static unsigned best_pending(const GICState *s, unsigned cpu)
+{
+    unsigned best = GIC_SPURIOUS, best_prio = s->priority_mask[cpu];
+
+    if (!(s->ctlr & GICD_CTLR_MASK) ||
+        !(s->cpu_ctlr[cpu] & (GICC_CTLR_EN_GRP0 | GICC_CTLR_EN_GRP1))) {
+        return GIC_SPURIOUS;
+    }
+    for (unsigned irq = 0; irq < s->num_irq; irq++) {
+        unsigned prio = *gic_priority_ptr((GICState *)s, irq, cpu);
+
+        if (prio < best_prio && is_candidate(s, irq, cpu)) {
+            best = irq;
+            best_prio = prio;
+        }
+    }
+    return best;
+}
+
+static bool is_signalled(GICState *s, unsigned irq, unsigned cpu)
+{
+    uint32_t enable = gic_in_group1(s, irq, cpu) ? GICD_CTLR_EN_GRP1
+                                                 : GICD_CTLR_EN_GRP0;
+
+    return (s->ctlr & enable) && (s->cpu_ctlr[cpu] & enable) &&
+           *gic_priority_ptr(s, irq, cpu) < s->running_priority[cpu];
 }
 
 static void update_cpu(GICState *s, unsigned cpu)
 {
-    unsigned best = GIC_SPURIOUS, best_prio = GIC_IDLE_PRIORITY;
+    unsigned best = best_pending(s, cpu);
     bool irq_level = false, fiq_level = false;
 
-    if (s->cpu_ctlr[cpu] & (GICC_CTLR_EN_GRP0 | GICC_CTLR_EN_GRP1)) {
-        for (unsigned irq = 0; irq < s->num_irq; irq++) {
-            unsigned prio = *gic_priority_ptr(s, irq, cpu);
-
-            if (prio < best_prio && can_be_taken(s, irq, cpu)) {
-                best = irq;
-                best_prio = prio;
-            }
-        }
-    }
-    s->current_pending[cpu] = GIC_SPURIOUS;
-    if (best != GIC_SPURIOUS && best_prio < s->priority_mask[cpu]) {
-        bool group1 = gic_in_group1(s, best, cpu);
-
-        s->current_pending[cpu] = best;
-        if (group_priority(s, cpu, group1, best_prio) <
-            s->running_priority[cpu]) {
-            fiq_level = !group1 && (s->cpu_ctlr[cpu] & GICC_CTLR_FIQ_EN);
-            irq_level = !fiq_level;
-        }
+    s->current_pending[cpu] = best;
+    if (best != GIC_SPURIOUS && is_signalled(s, best, cpu)) {
+        fiq_level = !gic_in_group1(s, best, cpu) &&
+                    (s->cpu_ctlr[cpu] & GICC_CTLR_FIQ_EN);
+        irq_level = !fiq_level;
     }
     if (s->irq_out[cpu] != irq_level) {
         s->irq_out[cpu] = irq_level;
@@ -182,9 +199,7 @@ static uint32_t acknowledge(GICState *s, unsigned cpu, bool alias)
     if (irq >= GIC_MAXIRQ) {
         return irq;
     }
-    if (group_priority(s, cpu, gic_in_group1(s, irq, cpu),
-                       *gic_priority_ptr(s, irq, cpu)) >=
-        s->running_priority[cpu]) {
+    if (*gic_priority_ptr(s, irq, cpu) >= s->running_priority[cpu]) {
         return GIC_SPURIOUS;
     }
     if (irq < GIC_NR_SGIS) {

@@ -322,6 +322,8 @@ static uint64_t gic_dist_read(void *opaque, hwaddr offset, unsigned size)
             return s->ctlr;
         case GICD_TYPER:
             return (s->num_irq / 32 - 1) | ((s->num_cpu - 1) << 5);
+        case GICD_IIDR:
+            return 0x43b; /* ARM */
         default:
             return 0;
         }
