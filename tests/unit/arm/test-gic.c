@@ -200,7 +200,10 @@ static void test_vmstate_drives_outputs(void)
 
 static void test_vmstate_hostile(void)
 {
-    enum { OFF_RUNNING = 9888 - 256 - 16 - 32, OFF_BPR = 9888 - 256 - 16 };
+    enum {
+        OFF_RUNNING = 9888 - 256 - 16 - 32,
+        OFF_BPR = 9888 - 256 - 16
+    };
     Gic *g = gic_new(1);
     const VMStateDescription *vmsd = DEVICE_GET_CLASS(g->dev)->vmsd;
     g_autoptr(GByteArray) d = arm_test_save(vmsd, g->s);
@@ -225,8 +228,7 @@ int main(int argc, char **argv)
     g_test_add_func("/gic/sgi-to-others", test_sgi_to_others);
     g_test_add_func("/gic/fiq", test_fiq);
     g_test_add_data_func("/gic/vmstate/smp1", "arm_gic.bin", test_vmstate);
-    g_test_add_data_func("/gic/vmstate/smp2", "arm_gic-smp2.bin",
-                         test_vmstate);
+    g_test_add_data_func("/gic/vmstate/smp2", "arm_gic-smp2.bin", test_vmstate);
     g_test_add_func("/gic/vmstate/drives-outputs", test_vmstate_drives_outputs);
     g_test_add_func("/gic/vmstate/hostile", test_vmstate_hostile);
     return g_test_run();

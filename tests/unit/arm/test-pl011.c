@@ -47,8 +47,8 @@ static void setup(Fixture *f, gconstpointer data)
         sysbus_connect_irq(SYS_BUS_DEVICE(dev), i,
                            qemu_allocate_irq(note_level, f, i));
     }
-    g_assert_true(object_property_set_str(OBJECT(dev), "chardev", label,
-                                          &error_abort));
+    g_assert_true(
+        object_property_set_str(OBJECT(dev), "chardev", label, &error_abort));
     g_assert_true(qdev_realize(dev, &error_abort));
 }
 
@@ -207,7 +207,11 @@ static void test_vmstate(Fixture *f, gconstpointer data)
 
 static void test_vmstate_hostile(Fixture *f, gconstpointer data)
 {
-    enum { OFF_LCR = 8, OFF_POS = 112, OFF_COUNT = 116 };
+    enum {
+        OFF_LCR = 8,
+        OFF_POS = 112,
+        OFF_COUNT = 116
+    };
     static const struct {
         int offset;
         uint8_t val[4];
@@ -239,8 +243,8 @@ static void test_vmstate_hostile(Fixture *f, gconstpointer data)
 
 int main(int argc, char **argv)
 {
-    g_autofree char *file =
-        g_strdup_printf("file:%s/pl011-%d", g_get_tmp_dir(), getpid());
+    g_autofree char *file = g_strdup_printf("file:%s/pl011-%d", g_get_tmp_dir(),
+                                            getpid());
 
     g_test_init(&argc, &argv, NULL);
     hw_test_init();
