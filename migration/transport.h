@@ -13,7 +13,7 @@
  * Nothing here blocks the main loop: what may take long (name resolution,
  * connecting, a fifo without its other end) happens in a thread of its own.
  *
- * Threads: main thread under the BQL, except migration_transport_open().
+ * Threads: main thread under the BQL.
  * Used by: migration/. Uses: io, qapi.
  */
 #ifndef MIGRATION_TRANSPORT_H
@@ -59,6 +59,10 @@ typedef void (*MigrationConnectFunc)(QIOChannel *ioc, Error *err, void *opaque);
 /**
  * migration_transport_connect: begin to open @addr for writing
  *
+ * A file is made if need be, and cut off at the offset, so that nothing of an
+ * older and longer one is left behind the stream; it must not be what backs
+ * memory of this VM.
+ *
  * What can be known at once (a directory that does not exist, a descriptor
  * that is none) fails at once: NULL with an Error, and @func is not called.
  * The handle is valid until @func begins or migration_connect_cancel().
@@ -68,16 +72,6 @@ MigrationConnect *migration_transport_connect(const MigrationAddress *addr,
                                               void *opaque, Error **errp);
 /* @func will not be called; a connection that comes late is dropped. */
 void migration_connect_cancel(MigrationConnect *connect);
-
-/**
- * migration_transport_open: the same, waiting, for further channels
- *
- * @cancel: NULL, or set by another thread, which ends the waiting within 50 ms
- *
- * Any thread but the main one. No further channel exists for exec: and fd:.
- */
-QIOChannel *migration_transport_open(const MigrationAddress *addr,
-                                     const _Atomic bool *cancel, Error **errp);
 
 /* --- destination --- */
 
