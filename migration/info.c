@@ -24,6 +24,15 @@ static int64_t end_or_now(const MigrationStats *stats)
     return end_ns ? end_ns : get_clock();
 }
 
+static uint64_t average_pps(const MigrationStats *stats)
+{
+    double s = (double)(end_or_now(stats) - STAT_GET(stats, start_ns)) / 1e9;
+    uint64_t pages = STAT_GET(stats, normal_pages) +
+                     STAT_GET(stats, zero_pages);
+
+    return s > 0 ? (uint64_t)((double)pages / s) : 0;
+}
+
 static double average_mbps(const MigrationStats *stats)
 {
     double s = (double)(end_or_now(stats) - STAT_GET(stats, start_ns)) / 1e9;
@@ -47,6 +56,10 @@ static MigrationRAMStats *ram_stats(const MigrationStats *stats, bool ended)
                       : (double)STAT_GET(stats, rate_bytes) * 8 / 1e6;
     ram->dirty_sync_count = STAT_GET(stats, dirty_sync_count);
     ram->pages_per_second = STAT_GET(stats, pages_per_second);
+    if (ended && !ram->pages_per_second) {
+        /* Over before there was anything to measure. */
+        ram->pages_per_second = average_pps(stats);
+    }
     ram->precopy_bytes = STAT_GET(stats, precopy_bytes);
     ram->downtime_bytes = STAT_GET(stats, downtime_bytes);
     return ram;

@@ -174,6 +174,7 @@ static void reset_for_new(MigrationState *s)
     rate_limit_init(&s->rate_limit, migrate_max_bandwidth(), get_clock());
     s->guest_stopped = false;
     s->target_failed = false;
+    s->own_kind_asked = false;
     QEMU_LOCK_GUARD(&s->lock);
     g_clear_pointer(&s->error_text, g_free);
 }

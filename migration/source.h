@@ -66,9 +66,10 @@ typedef struct MigrationState {
     ReturnPath rp;
     JSONWriter *vmdesc;
     BandwidthEstimate bandwidth;
-    RunState old_state; /* of the guest, before we stopped it */
-    bool guest_stopped; /* by us */
-    bool target_failed; /* it said so */
+    RunState old_state;  /* of the guest, before we stopped it */
+    bool guest_stopped;  /* by us */
+    bool target_failed;  /* it said so */
+    bool own_kind_asked; /* for its restore times */
     uint64_t device_bytes;
 
     /* What an earlier migration measured, for predictions. Migration thread;
@@ -92,6 +93,8 @@ void *migration_thread(void *opaque);
 DowntimeInputs migration_downtime_inputs(MigrationState *s,
                                          uint64_t remaining_bytes);
 void migration_note_transferred(MigrationState *s);
+/* If the target has proved to be our own kind, ask it once for its times. */
+void migration_ask_own_kind(MigrationState *s);
 
 /* switchover.c: stop the guest, send the rest, wait for the target. */
 bool migration_switchover(MigrationState *s, Error **errp);

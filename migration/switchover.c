@@ -110,6 +110,7 @@ static QIOChannelBuffer *save_devices(MigrationState *s, Error **errp)
 
 static bool send_last_pages(MigrationState *s, Error **errp)
 {
+    migration_ask_own_kind(s);
     if (migrate_send_switchover_start()) {
         stream_put_command(s->to_dst, MIG_CMD_SWITCHOVER_START, NULL, 0);
     }

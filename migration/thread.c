@@ -38,8 +38,22 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
+/*
+ * A switchover that would keep the limit is put off as long as a further round
+ * makes the pause much shorter: at most this often, while the pages owed
+ * shrink to this share at least, and while they, not the fixed parts, are most
+ * of the pause. The first pass is always sent to its end: its pages have to go
+ * anyway, better while the guest runs.
+ */
+#define POLISH_MAX_ROUNDS 4
+#define POLISH_MIN_SHRINK 0.7
+#define POLISH_FLOOR_NS   INT64_C(2000000)
+
 /* What the rounds need to remember. */
 typedef struct Rounds {
+    bool first_pass_done;
+    unsigned polished;       /* rounds that a switchover was put off by */
+    uint64_t polished_owed;  /* pages owed, in bytes, at the last of them */
     int64_t sync_end_ns;     /* when the last sync ended */
     int64_t window_begin_ns; /* of the rates for reports */
     uint64_t window_bytes, window_pages;
@@ -240,9 +254,29 @@ static bool sync_is_due(MigrationState *s, const Rounds *r, bool nothing_owed)
     if (nothing_owed) {
         return true;
     }
+    if (!r->first_pass_done || r->polished) {
+        return false;
+    }
     return owed <= downtime_page_budget(&in, limit_ns) &&
            get_clock() - r->sync_end_ns >
                MAX(MIN_ROUND_NS, last_sync_ns * MIN_ROUND_PER_SYNC);
+}
+
+/* The switchover is possible: would one more round make it much shorter? */
+static bool put_off(Rounds *r, const DowntimeInputs *in)
+{
+    int64_t fixed_ns = downtime_fixed_ns(in);
+    int64_t pages_ns = downtime_predict_ns(in) - fixed_ns;
+
+    if (pages_ns <= MAX(fixed_ns, POLISH_FLOOR_NS) ||
+        r->polished >= POLISH_MAX_ROUNDS ||
+        (r->polished && (double)in->remaining_bytes >
+                            (double)r->polished_owed * POLISH_MIN_SHRINK)) {
+        return false;
+    }
+    r->polished++;
+    r->polished_owed = in->remaining_bytes;
+    return true;
 }
 
 /* Sync; true if the switchover may come now. */
@@ -252,6 +286,7 @@ static bool sync_and_decide(MigrationState *s, Rounds *r)
     DowntimeInputs in;
 
     ram_sync(ram_save_state(), false);
+    r->first_pass_done = true;
     r->sync_end_ns = get_clock();
     if (migrate_events()) {
         qapi_event_send_migration_pass(STAT_GET(&s->stats, dirty_sync_count));
@@ -260,13 +295,17 @@ static bool sync_and_decide(MigrationState *s, Rounds *r)
     note_prediction(s, &in);
     trace_migration_decide(in.remaining_bytes, downtime_bandwidth(&in),
                            downtime_predict_ns(&in), limit_ns);
-    return downtime_allows(&in, limit_ns);
+    if (!downtime_allows(&in, limit_ns)) {
+        r->polished = 0;
+        return false;
+    }
+    return !put_off(r, &in);
 }
 
-static void ask_own_kind(MigrationState *s, bool *asked)
+void migration_ask_own_kind(MigrationState *s)
 {
-    if (!*asked && s->rp.started && atomic_load(&s->rp.own_kind)) {
-        *asked = true;
+    if (!s->own_kind_asked && s->rp.started && atomic_load(&s->rp.own_kind)) {
+        s->own_kind_asked = true;
         stream_put_ping(s->to_dst, OWN_KIND_ASK_TIMES);
     }
 }
@@ -277,7 +316,6 @@ static bool run_rounds(MigrationState *s, Error **errp)
         .sync_end_ns = get_clock(),
         .window_begin_ns = get_clock(),
     };
-    bool asked = false;
 
     for (;;) {
         int done;
@@ -290,7 +328,7 @@ static bool run_rounds(MigrationState *s, Error **errp)
             note_rates(s, &r);
             continue;
         }
-        ask_own_kind(s, &asked);
+        migration_ask_own_kind(s);
         done = send_part(s, &r, errp);
         if (done < 0) {
             return false;
