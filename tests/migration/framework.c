@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Migration test framework: see framework.h. */
+#include "qemu/osdep.h"
+
+#include <glib/gstdio.h>
+#include <sys/mman.h>
+
+#include "framework.h"
+#include "guest-check.h"
+
+#define WAIT_S       60
+#define RAM_BASE     UINT64_C(0x40000000) /* machine virt */
+#define MIB          (UINT64_C(1) << 20)
+#define COUNTER_FROM (16 * MIB)
+
+/* The binaries of the two sides; read once from the environment. */
+static const char *side_binary[2];
+
+static const char *binary(bool target)
+{
+    static const char *const names[2] = { "QTEST_QEMU_BINARY_SRC",
+                                          "QTEST_QEMU_BINARY_DST" };
+
+    if (!side_binary[target]) {
+        const char *own = g_getenv(names[target]);
+
+        side_binary[target] = g_strdup(own ? own : qtest_binary());
+    }
+    return side_binary[target];
+}
+
+bool migration_binary_is_own(bool target)
+{
+    return !g_getenv(target ? "QTEST_QEMU_BINARY_DST"
+                            : "QTEST_QEMU_BINARY_SRC") ||
+           g_getenv("MIGRATION_TEST_ALL_OWN");
+}
+
+static char *guest_path(const char *guest)
+{
+    const char *dir = g_getenv("MIGRATION_TEST_GUESTS");
+    g_autofree char *name = g_strdup_printf("%s-aarch64.bin", guest);
+    g_autofree char *path = dir ? g_build_filename(dir, name, NULL) : NULL;
+
+    return path && g_file_test(path, G_FILE_TEST_EXISTS)
+               ? g_steal_pointer(&path)
+               : NULL;
+}
+
+bool migration_guests_work(void)
+{
+    g_autofree char *path = guest_path("page-counter");
+
+    return path && g_str_equal(qtest_arch(), "aarch64") &&
+           qtest_has_accel("tcg");
+}
+
+/* ---------------------------------------------------------- one pair */
+
+static uint8_t *map_ram(const char *path, size_t bytes)
+{
+    int fd = g_open(path, O_RDWR | O_CREAT, 0600);
+    void *ram;
+
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpint(ftruncate(fd, bytes), ==, 0);
+    ram = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    g_assert_true(ram != MAP_FAILED);
+    close(fd);
+    return ram;
+}
+
+static char *ram_path(MigrationPair *p, bool target)
+{
+    return g_strdup_printf(
+        "%s/%s.ram", p->dir,
+        (target != p->swapped) && !p->test->same_ram ? "dst" : "src");
+}
+
+MigrationPair *migration_pair_new(const MigrationTest *test)
+{
+    MigrationPair *p = g_new0(MigrationPair, 1);
+    unsigned mib = test->ram_mib ? test->ram_mib : test->guest ? 160 : 16;
+    g_autofree char *src = NULL, *dst = NULL;
+    g_autoptr(GError) err = NULL;
+
+    p->test = test;
+    p->dir = g_dir_make_tmp("mig-XXXXXX", &err);
+    g_assert_no_error(err);
+    p->ram_bytes = mib * MIB;
+    src = ram_path(p, false);
+    dst = ram_path(p, true);
+    p->src_ram = map_ram(src, p->ram_bytes);
+    p->dst_ram = test->same_ram ? p->src_ram : map_ram(dst, p->ram_bytes);
+    return p;
+}
+
+static void remove_dir(const char *path)
+{
+    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+    const char *name;
+
+    while (dir && (name = g_dir_read_name(dir))) {
+        g_autofree char *file = g_build_filename(path, name, NULL);
+
+        g_unlink(file);
+    }
+    g_rmdir(path);
+}
+
+void migration_pair_free(MigrationPair *p)
+{
+    g_assert_null(p->src);
+    g_assert_null(p->dst);
+    munmap(p->src_ram, p->ram_bytes);
+    if (!p->test->same_ram) {
+        munmap(p->dst_ram, p->ram_bytes);
+    }
+    remove_dir(p->dir);
+    g_free(p->dir);
+    g_free(p->uri);
+    g_free(p->want);
+    g_free(p);
+}
+
+/* ---------------------------------------------------------- starting */
+
+static void add_args(GString *args, const char *more)
+{
+    if (more) {
+        g_string_append_c(args, ' ');
+        g_string_append(args, more);
+    }
+}
+
+static QTestState *start_side(MigrationPair *p, bool target)
+{
+    const MigrationTest *t = p->test;
+    g_autoptr(GString) args = g_string_new(NULL);
+    g_autofree char *ram = ram_path(p, target);
+    QTestState *s;
+
+    g_string_append_printf(args,
+                           "-object memory-backend-file,id=mem,size=%zu,"
+                           "mem-path=%s,share=on ",
+                           p->ram_bytes, ram);
+    if (t->guest) {
+        g_autofree char *kernel = guest_path(t->guest);
+
+        g_string_append_printf(
+            args,
+            "-M virt,memory-backend=mem -accel tcg -cpu cortex-a57 "
+            "-m %" PRIu64 "M -smp %u -kernel %s -append '%s' "
+            "-serial file:%s/%s.serial",
+            p->ram_bytes / MIB, t->guest_cpus ? t->guest_cpus : 1, kernel,
+            t->guest_args ? t->guest_args : "", p->dir, target ? "dst" : "src");
+    } else {
+        g_string_append_printf(args,
+                               "-M none,memory-backend=mem -m %" PRIu64 "M",
+                               p->ram_bytes / MIB);
+    }
+    add_args(args, target ? t->dst_args : t->src_args);
+    if (target) {
+        add_args(args, "-incoming defer");
+    }
+    g_setenv("QTEST_QEMU_BINARY", binary(target), true);
+    s = qtest_start_flags(args->str, t->guest ? QTEST_NO_QTEST : 0);
+    g_setenv("QTEST_QEMU_BINARY", binary(false), true);
+    return s;
+}
+
+/* A mix of what pages may be: data, zero, zero but for one byte. */
+static void fill_pattern(uint8_t *ram, size_t bytes)
+{
+    uint64_t x = 88172645463325252ull;
+
+    memset(ram, 0, bytes);
+    for (size_t off = 0; off + 4096 <= bytes; off += 4096) {
+        switch ((off / 4096) % 5) {
+        case 0:
+        case 1:
+            for (size_t i = 0; i < 4096; i += 8) {
+                x ^= x << 13;
+                x ^= x >> 7;
+                x ^= x << 17;
+                memcpy(ram + off + i, &x, 8);
+            }
+            break;
+        case 2:
+            ram[off + (off / 4096 * 37) % 4096] = 1 + off / 4096 % 255;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void wait_for_guest(MigrationPair *p)
+{
+    gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
+
+    while (g_get_monotonic_time() < end) {
+        bool works = true;
+
+        if (g_str_equal(p->test->guest, "page-counter")) {
+            works = *(volatile uint8_t *)(p->src_ram + COUNTER_FROM) > 0;
+        }
+        for (unsigned cpu = 0;
+             g_str_equal(p->test->guest, "workload") && works &&
+             cpu < (p->test->guest_cpus ? p->test->guest_cpus : 1);
+             cpu++) {
+            works = workload_ctl(p->src_ram, cpu)->state == CTL_RUNNING;
+        }
+        if (works) {
+            return;
+        }
+        g_usleep(2000);
+    }
+    g_error("the guest does not begin to work");
+}
+
+void migration_start_source(MigrationPair *p)
+{
+    if (!p->test->guest) {
+        fill_pattern(p->src_ram, p->ram_bytes);
+        p->want = g_memdup2(p->src_ram, p->ram_bytes);
+    }
+    p->src = start_side(p, false);
+    if (p->test->guest) {
+        wait_for_guest(p);
+    }
+}
+
+void migration_start_target(MigrationPair *p)
+{
+    if (!p->test->same_ram) {
+        memset(p->dst_ram, 0xff, p->ram_bytes);
+    }
+    p->dst = start_side(p, true);
+}
+
+void migration_new_target(MigrationPair *p)
+{
+    if (p->dst) {
+        qtest_kill(p->dst);
+    }
+    migration_start_target(p);
+}
+
+/* --------------------------------------------------------- migrating */
+
+void migration_set_cap(QTestState *s, const char *cap, bool on)
+{
+    g_autoptr(json_object) r = qtest_qmp_ok(
+        s,
+        "{'execute':'migrate-set-capabilities','arguments':{'capabilities':"
+        "[{'capability':'%s','state':%s}]}}",
+        cap, on ? "true" : "false");
+}
+
+void migration_set_params(QTestState *s, const char *fmt, ...)
+{
+    g_autofree char *params = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    params = g_strdup_vprintf(fmt, ap);
+    va_end(ap);
+    g_autoptr(json_object) r = qtest_qmp_ok(
+        s, "{'execute':'migrate-set-parameters','arguments':{%s}}", params);
+}
+
+json_object *migration_query(QTestState *s)
+{
+    return qtest_qmp_ok(s, "{'execute':'query-migrate'}");
+}
+
+const char *migration_status(QTestState *s)
+{
+    static char status[32];
+    g_autoptr(json_object) r = migration_query(s);
+    json_object *v = json_path(r, "status");
+
+    g_strlcpy(status, v ? json_object_get_string(v) : "", sizeof(status));
+    return status;
+}
+
+static bool is_end(const char *status)
+{
+    return g_str_equal(status, "completed") || g_str_equal(status, "failed") ||
+           g_str_equal(status, "cancelled");
+}
+
+void migration_wait(QTestState *s, const char *status)
+{
+    gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
+    const char *now;
+
+    while (!g_str_equal(now = migration_status(s), status)) {
+        if (is_end(now) || g_get_monotonic_time() > end) {
+            g_autoptr(json_object) r = migration_query(s);
+            g_autofree char *err = qtest_stderr(s);
+
+            g_error("waiting for status %s: %s\n%s", status,
+                    json_object_to_json_string(r), err);
+        }
+        g_usleep(1000);
+    }
+}
+
+void migration_wait_pass(QTestState *s, int64_t pass)
+{
+    gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
+
+    for (;;) {
+        g_autoptr(json_object) r = migration_query(s);
+
+        if (json_path(r, "ram") &&
+            json_path_int(r, "ram.dirty-sync-count") >= pass) {
+            return;
+        }
+        if (is_end(json_path_str(r, "status")) ||
+            g_get_monotonic_time() > end) {
+            g_error("waiting for pass %" PRId64 ": %s", pass,
+                    json_object_to_json_string(r));
+        }
+        g_usleep(1000);
+    }
+}
+
+static char *format_uri(MigrationPair *p, const char *uri)
+{
+    char **parts = g_strsplit(uri, "%s", -1);
+    char *text = g_strjoinv(p->dir, parts);
+
+    g_strfreev(parts);
+    return text;
+}
+
+/* What the target says that it listens at, as a URI. */
+static char *ask_target(MigrationPair *p)
+{
+    g_autoptr(json_object) r = migration_query(p->dst);
+    const char *host = json_path_str(r, "socket-address.0.host");
+
+    return g_strdup_printf(strchr(host, ':') ? "tcp:[%s]:%s" : "tcp:%s:%s",
+                           host, json_path_str(r, "socket-address.0.port"));
+}
+
+void migration_target_listen(MigrationPair *p)
+{
+    const MigrationTest *t = p->test;
+    g_autofree char *uri = format_uri(p, t->listen ? t->listen
+                                                   : "unix:%s/mig.sock");
+    g_autoptr(json_object) r = qtest_qmp_ok(
+        p->dst, "{'execute':'migrate-incoming','arguments':{'uri':'%s'}}", uri);
+
+    g_free(p->uri);
+    if (t->connect) {
+        p->uri = format_uri(p, t->connect);
+    } else if (g_str_has_suffix(uri, ":0")) {
+        p->uri = ask_target(p);
+    } else {
+        p->uri = g_steal_pointer(&uri);
+    }
+}
+
+void migration_go(MigrationPair *p)
+{
+    g_autoptr(json_object) r = NULL;
+
+    if (!p->uri) {
+        p->uri = format_uri(p, p->test->connect ? p->test->connect
+                                                : p->test->listen);
+    }
+    r = qtest_qmp_ok(p->src, "{'execute':'migrate','arguments':{'uri':'%s'}}",
+                     p->uri);
+}
+
+static void set_caps(QTestState *s, const char *const *caps)
+{
+    for (; caps && *caps; caps++) {
+        migration_set_cap(s, *caps, true);
+    }
+}
+
+/* ---------------------------------------------------------- checking */
+
+void migration_check_memory(MigrationPair *p)
+{
+    for (size_t off = 0; off < p->ram_bytes; off += 4096) {
+        if (memcmp(p->dst_ram + off, p->want + off, 4096)) {
+            g_error("%s: the page at 0x%zx differs after the migration",
+                    p->test->name, off);
+        }
+    }
+}
+
+void migration_check_guest(MigrationPair *p, bool dst)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+    uint8_t *ram = dst ? p->dst_ram : p->src_ram;
+    bool ok;
+
+    if (g_str_equal(p->test->guest, "page-counter")) {
+        const char *ws = p->test->guest_args
+                             ? strstr(p->test->guest_args, "ws=")
+                             : NULL;
+
+        ok = page_counter_check(ram, COUNTER_FROM,
+                                (ws ? strtoul(ws + 3, NULL, 10) : 100) * MIB,
+                                NULL, why);
+    } else {
+        ok = workload_check(ram, p->ram_bytes, RAM_BASE,
+                            p->test->guest_cpus ? p->test->guest_cpus : 1, why);
+    }
+    if (!ok) {
+        g_error("%s: %s", p->test->name, why->str);
+    }
+}
+
+void migration_assert_guest_runs(MigrationPair *p, bool dst)
+{
+    const volatile uint8_t *ram = dst ? p->dst_ram : p->src_ram;
+    bool counter = g_str_equal(p->test->guest, "page-counter");
+    uint64_t before = counter ? ram[COUNTER_FROM]
+                              : workload_ctl((uint8_t *)ram, 0)->ops;
+    gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
+
+    while (g_get_monotonic_time() < end) {
+        uint64_t now = counter ? ram[COUNTER_FROM]
+                               : workload_ctl((uint8_t *)ram, 0)->ops;
+
+        if (now != before) {
+            return;
+        }
+        g_usleep(500);
+    }
+    g_error("%s: the guest does not run on the %s", p->test->name,
+            dst ? "target" : "source");
+}
+
+static void check_success(MigrationPair *p)
+{
+    if (!p->test->guest) {
+        migration_check_memory(p);
+        return;
+    }
+    migration_assert_guest_runs(p, true);
+    {
+        g_autoptr(json_object) r = qtest_qmp_ok(p->dst, "{'execute':'stop'}");
+    }
+    migration_check_guest(p, true);
+}
+
+/* ------------------------------------------------------------- a run */
+
+static void prepare(MigrationPair *p)
+{
+    const MigrationTest *t = p->test;
+
+    set_caps(p->src, t->caps);
+    if (p->dst) {
+        set_caps(p->dst, t->caps);
+    }
+    if (t->params) {
+        migration_set_params(p->src, "%s", t->params);
+    }
+    if (t->prepare) {
+        t->prepare(p);
+    }
+}
+
+static void end_well(MigrationPair *p)
+{
+    if (p->test->target_later) {
+        migration_wait(p->src, "completed");
+        migration_start_target(p);
+        set_caps(p->dst, p->test->caps);
+        migration_target_listen(p);
+    }
+    migration_wait(p->src, "completed");
+    migration_wait(p->dst, "completed");
+    check_success(p);
+}
+
+static void run(gconstpointer data)
+{
+    const MigrationTest *t = data;
+    MigrationPair *p;
+
+    if (t->own_only &&
+        (!migration_binary_is_own(false) || !migration_binary_is_own(true))) {
+        g_test_skip("this test is about what only our binaries have");
+        return;
+    }
+    if (t->guest && !migration_guests_work()) {
+        g_test_skip("needs an aarch64 binary with tcg, and the guests of "
+                    "tests/guest");
+        return;
+    }
+    p = migration_pair_new(t);
+    if (!t->target_later) {
+        migration_start_target(p);
+    }
+    migration_start_source(p);
+    prepare(p);
+    if (!t->target_later) {
+        migration_target_listen(p);
+    }
+    migration_go(p);
+    if (t->during) {
+        t->during(p);
+    }
+    if (t->end == MIGRATION_SUCCEEDS) {
+        end_well(p);
+    } else if (t->end == MIGRATION_TARGET_FAILS) {
+        g_assert_cmpint(qtest_wait_exit(p->dst), ==, 1);
+    }
+    if (t->after) {
+        t->after(p);
+    }
+    if (p->dst) {
+        if (t->end == MIGRATION_TARGET_FAILS) {
+            qtest_free(p->dst);
+        } else {
+            qtest_quit(p->dst);
+        }
+        p->dst = NULL;
+    }
+    qtest_quit(p->src);
+    p->src = NULL;
+    migration_pair_free(p);
+}
+
+void migration_test_add(const MigrationTest *test)
+{
+    g_test_add_data_func(test->name, test, run);
+}
+
+int migration_test_main(int argc, char **argv, void (*add)(void))
+{
+    g_test_init(&argc, &argv, NULL);
+    add();
+    return g_test_run();
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Migration of a guest that writes memory all the time: nothing may be lost,
+ * whatever is done to the migration.
+ */
+#include "qemu/osdep.h"
+
+#include "framework.h"
+
+static const char *const caps_return_path[] = { "return-path", NULL };
+
+static const MigrationTest counter_test = {
+    .name = "/migration/guest/page-counter",
+    .guest = "page-counter",
+    .guest_args = "ws=32",
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':0,'downtime-limit':500",
+};
+
+/* Whether it converges is not left to the guest: the second pass is forced. */
+static void let_it_go_after_pass_2(MigrationPair *p)
+{
+    migration_wait_pass(p->src, 2);
+    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+}
+
+static const MigrationTest workload_test = {
+    .name = "/migration/guest/workload-two-cpus-second-pass-forced",
+    .guest = "workload",
+    .guest_args = "ws=16 cpus=2 bytes=64 rate=20000",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':30000000,'downtime-limit':0",
+    .during = let_it_go_after_pass_2,
+};
+
+static const MigrationTest tcp_test = {
+    .name = "/migration/guest/workload-over-tcp",
+    .listen = "tcp:127.0.0.1:0",
+    .guest = "workload",
+    .guest_args = "ws=16 bytes=4096",
+    .ram_mib = 64,
+    .params = "'max-bandwidth':30000000,'downtime-limit':0",
+    .during = let_it_go_after_pass_2,
+};
+
+/* 3 MB/s and 1 ms: a guest that writes faster must not get through. */
+static void must_not_converge(MigrationPair *p)
+{
+    gint64 end = g_get_monotonic_time() + 3 * G_USEC_PER_SEC;
+
+    migration_wait(p->src, "active");
+    while (g_get_monotonic_time() < end) {
+        g_assert_cmpstr(migration_status(p->src), ==, "active");
+        g_usleep(20000);
+    }
+    /* Raised limits act at once. */
+    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+}
+
+static const MigrationTest converge_test = {
+    .name = "/migration/guest/does-not-converge-until-limits-are-raised",
+    .guest = "page-counter",
+    .guest_args = "ws=8",
+    .ram_mib = 64,
+    .params = "'max-bandwidth':3000000,'downtime-limit':1",
+    .during = must_not_converge,
+};
+
+static void cancel_then_again(MigrationPair *p)
+{
+    migration_wait_pass(p->src, 2);
+    g_autoptr(json_object)
+        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+    migration_wait(p->src, "cancelled");
+    migration_assert_guest_runs(p, false);
+    qtest_assert_status(p->src, "running");
+
+    migration_new_target(p);
+    migration_target_listen(p);
+    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    migration_go(p);
+}
+
+static const MigrationTest cancel_test = {
+    .name = "/migration/guest/cancelled-in-pass-2-then-again",
+    .guest = "workload",
+    .guest_args = "ws=16",
+    .ram_mib = 64,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .during = cancel_then_again,
+};
+
+/* The target dies in the middle: the source runs on, and can go elsewhere. */
+static void kill_target(MigrationPair *p)
+{
+    migration_wait_pass(p->src, 2);
+    qtest_kill(p->dst);
+    p->dst = NULL;
+    migration_wait(p->src, "failed");
+    migration_assert_guest_runs(p, false);
+    qtest_assert_status(p->src, "running");
+
+    migration_new_target(p);
+    migration_target_listen(p);
+    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    migration_go(p);
+}
+
+static const MigrationTest kill_test = {
+    .name = "/migration/guest/target-killed-then-again",
+    .guest = "workload",
+    .guest_args = "ws=16",
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .during = kill_target,
+};
+
+/* A paused guest goes over paused. */
+static void pause_it(MigrationPair *p)
+{
+    g_autoptr(json_object) r = qtest_qmp_ok(p->src, "{'execute':'stop'}");
+}
+
+static void target_is_paused(MigrationPair *p)
+{
+    migration_wait(p->src, "completed");
+    migration_wait(p->dst, "completed");
+    qtest_assert_status(p->dst, "paused");
+    migration_check_guest(p, true);
+    g_autoptr(json_object) r = qtest_qmp_ok(p->dst, "{'execute':'cont'}");
+    migration_assert_guest_runs(p, true);
+}
+
+static const MigrationTest paused_test = {
+    .name = "/migration/guest/paused-stays-paused",
+    .guest = "workload",
+    .guest_args = "ws=16",
+    .ram_mib = 64,
+    .prepare = pause_it,
+    .during = target_is_paused,
+    .end = MIGRATION_LEFT_TO_HOOKS,
+};
+
+/*
+ * Many in a row: the target becomes the next source. Over unix and tcp in
+ * turns; a third of them are cancelled at some moment first. Nothing may be
+ * lost, and nothing of the process (fds, threads) may pile up.
+ */
+static unsigned count_dir(pid_t pid, const char *what)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/%s", (int)pid, what);
+    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+    unsigned n = 0;
+
+    while (dir && g_dir_read_name(dir)) {
+        n++;
+    }
+    return n;
+}
+
+static unsigned loop_count(void)
+{
+    const char *n = g_getenv("MIGRATION_TEST_LOOPS");
+
+    return n ? atoi(n) : 50;
+}
+
+static const MigrationTest loop_tests[2] = {
+    {
+        .name = "/migration/guest/loop",
+        .guest = "page-counter",
+        .guest_args = "ws=8",
+        .ram_mib = 32,
+    },
+    {
+        .name = "/migration/guest/loop",
+        .guest = "page-counter",
+        .guest_args = "ws=8",
+        .ram_mib = 32,
+        .listen = "tcp:127.0.0.1:0",
+    },
+};
+
+/* Returns whether it was completed before the cancel came. */
+static bool cancel_somewhere(MigrationPair *p)
+{
+    unsigned fds = count_dir(qtest_pid(p->src), "fd");
+    unsigned threads = count_dir(qtest_pid(p->src), "task");
+    const char *status;
+
+    migration_go(p);
+    g_usleep(g_test_rand_int_range(0, 60000));
+    g_autoptr(json_object)
+        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+    while (!g_str_equal(status = migration_status(p->src), "cancelled") &&
+           !g_str_equal(status, "completed")) {
+        g_usleep(500);
+    }
+    if (g_str_equal(status, "completed")) {
+        return true; /* the target has it */
+    }
+    migration_assert_guest_runs(p, false);
+    g_assert_cmpuint(count_dir(qtest_pid(p->src), "fd"), <=, fds);
+    /* The migration thread that has ended may still wait to be joined. */
+    g_assert_cmpuint(count_dir(qtest_pid(p->src), "task"), <=, threads + 1);
+    migration_new_target(p);
+    migration_target_listen(p);
+    return false;
+}
+
+static void test_loop(void)
+{
+    unsigned cancelled = 0, n = loop_count();
+    MigrationPair *p;
+
+    if (!migration_guests_work()) {
+        g_test_skip("needs an aarch64 binary with tcg, and the guests of "
+                    "tests/guest");
+        return;
+    }
+    p = migration_pair_new(&loop_tests[0]);
+    migration_start_source(p);
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t *ram = p->src_ram;
+        bool done = false;
+
+        p->test = &loop_tests[i % 2];
+        migration_set_params(p->src,
+                             "'max-bandwidth':300000000,'downtime-limit':200");
+        migration_set_cap(p->src, "return-path", i % 4 < 2);
+        migration_new_target(p);
+        migration_target_listen(p);
+        if (i % 3 == 2) {
+            done = cancel_somewhere(p);
+            cancelled += !done;
+        }
+        if (!done) {
+            migration_set_params(p->src, "'max-bandwidth':0,"
+                                         "'downtime-limit':5000");
+            migration_go(p);
+            migration_wait(p->src, "completed");
+        }
+        migration_wait(p->dst, "completed");
+        migration_assert_guest_runs(p, true);
+        g_autoptr(json_object)
+            stop = qtest_qmp_ok(p->dst, "{'execute':'stop'}");
+        migration_check_guest(p, true);
+        g_autoptr(json_object)
+            cont = qtest_qmp_ok(p->dst, "{'execute':'cont'}");
+
+        qtest_quit(p->src);
+        p->src = p->dst;
+        p->dst = NULL;
+        p->src_ram = p->dst_ram;
+        p->dst_ram = ram;
+        p->swapped = !p->swapped;
+    }
+    g_test_message("%u migrations, %u of them cancelled first", n, cancelled);
+    qtest_quit(p->src);
+    p->src = NULL;
+    migration_pair_free(p);
+}
+
+static void add_tests(void)
+{
+    static const MigrationTest *const tests[] = {
+        &counter_test, &workload_test, &tcp_test,    &converge_test,
+        &cancel_test,  &kill_test,     &paused_test,
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
+        migration_test_add(tests[i]);
+    }
+    g_test_add_func("/migration/guest/loop", test_loop);
+}
+
+int main(int argc, char **argv)
+{
+    return migration_test_main(argc, argv, add_tests);
+}
