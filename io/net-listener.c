@@ -16,6 +16,7 @@ struct QIONetListener {
     GArray *watches;    /* guint, one per socket while there is a client func */
     QIONetListenerClientFunc func;
     void *opaque;
+    bool failing; /* the last accept failed, and that was said */
 };
 
 QIONetListener *qio_net_listener_new(void)
@@ -63,10 +64,15 @@ static gboolean listener_ready(QIOChannel *ioc, GIOCondition cond, void *opaque)
         QIO_CHANNEL_SOCKET(ioc), &err);
 
     if (err) {
-        warn_report("%s", error_get_pretty(err));
-        /* Out of descriptors, most likely: not again and again at once. */
+        /* Out of descriptors, most likely: say it once, and do not spin. */
+        if (!l->failing) {
+            warn_report("%s", error_get_pretty(err));
+        }
+        l->failing = true;
         g_usleep(1000);
+        return G_SOURCE_CONTINUE;
     }
+    l->failing = false;
     if (!client) {
         return G_SOURCE_CONTINUE;
     }

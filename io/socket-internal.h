@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Socket addresses, inside: names to kernel addresses and back.
+ * Sockets, inside: the channel itself; names to kernel addresses and back.
  *
  * Used by: io/ only.
  */
@@ -13,6 +13,22 @@
 
 #include "io/channel-socket.h"
 #include "qapi/qapi-types-sockets.h"
+
+struct QIOChannelSocket {
+    QIOChannel parent;
+    _Atomic int fd;    /* -1: none (yet) */
+    char *unlink_path; /* a listener's path, ours to remove */
+    dev_t unlink_dev;  /* as it was made: not if somebody replaced it */
+    ino_t unlink_ino;
+};
+
+int qio_socket_fd(QIOChannelSocket *sioc);
+/* An int option of SOL_SOCKET, or -1; and one that bytes can flow without. */
+int qio_socket_get_option(int fd, int option);
+void qio_socket_set_option(int fd, int level, int option, int value);
+/* From now on @fd is @sioc's. */
+void qio_socket_adopt_connected(QIOChannelSocket *sioc, int fd);
+void qio_socket_adopt_listening(QIOChannelSocket *sioc, int fd);
 
 typedef struct addrinfo AddrInfo;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(AddrInfo, freeaddrinfo)
