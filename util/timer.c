@@ -121,6 +121,7 @@ static bool clock_fires_locked(QEMUClockType type)
 }
 
 /* Set the timerfd to the earliest expiry of the clocks that run. */
+static void rearm_locked(void) TSA_REQUIRES(timers.lock);
 static void rearm_locked(void)
 {
     struct itimerspec its = { 0 };

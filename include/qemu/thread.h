@@ -97,16 +97,28 @@ int qemu_get_thread_id(void); /* the kernel's */
 /* Hold @m until the end of the block. */
 #define QEMU_LOCK_GUARD(m)                                      \
     g_auto(QemuLockable) G_PASTE(qemu_lock_guard_, __COUNTER__) \
-        G_GNUC_UNUSED = qemu_lockable_lock(m)
+        G_GNUC_UNUSED = qemu_lockable_lock(m);                  \
+    qemu_mutex_assume_locked(m)
 #define WITH_QEMU_LOCK_GUARD(m)                                         \
     for (g_auto(QemuLockable) qemu_lockable_it = qemu_lockable_lock(m); \
-         qemu_lockable_it.mutex; qemu_lockable_unlock(&qemu_lockable_it))
+         qemu_lockable_it.mutex && qemu_mutex_assume_locked(m);         \
+         qemu_lockable_unlock(&qemu_lockable_it))
 
 typedef struct QemuLockable {
     QemuMutex *mutex; /* NULL: released already */
 } QemuLockable;
 
-/* The analysis cannot follow a lock through a cleanup attribute. */
+/*
+ * The analysis cannot follow a lock through a cleanup attribute: it is told
+ * that @mutex is held from here on, and does not ask when that ends.
+ */
+static inline bool qemu_mutex_assume_locked(QemuMutex *mutex)
+    TSA_ASSERT(*mutex);
+static inline bool TSA_NO_CHECK qemu_mutex_assume_locked(QemuMutex *mutex)
+{
+    return mutex != NULL;
+}
+
 static inline QemuLockable TSA_NO_CHECK qemu_lockable_lock(QemuMutex *mutex)
 {
     qemu_mutex_lock(mutex);

@@ -17,6 +17,12 @@
 
 #define CLIENT_TIMEOUT_US (10 * G_USEC_PER_SEC)
 
+/* The test's thread is the main one and holds the BQL from main() on. */
+static inline void TSA_NO_CHECK turn_once(void)
+{
+    main_loop_iterate(false);
+}
+
 typedef struct Client {
     int fd;
     GString *in;
@@ -50,7 +56,7 @@ static inline bool turn_until(bool (*fn)(void *opaque), void *opaque)
         if (g_get_monotonic_time() > end) {
             return false;
         }
-        main_loop_iterate(false);
+        turn_once();
         g_usleep(200);
     }
     return true;
@@ -61,7 +67,7 @@ static inline void turn_for_ms(int ms)
     int64_t end = g_get_monotonic_time() + ms * 1000;
 
     while (g_get_monotonic_time() < end) {
-        main_loop_iterate(false);
+        turn_once();
         g_usleep(200);
     }
 }
@@ -76,7 +82,7 @@ static inline void client_write(Client *c, const char *data, size_t len)
             len -= n;
         } else {
             g_assert_true(n < 0 && errno == EAGAIN);
-            main_loop_iterate(false);
+            turn_once();
             g_usleep(200);
         }
     }
@@ -144,7 +150,7 @@ static inline char *client_line(Client *c)
         if (g_get_monotonic_time() > end) {
             g_error("no line came; so far: '%.300s'", c->in->str);
         }
-        main_loop_iterate(false);
+        turn_once();
         if (!client_fill(c, &eof)) {
             g_usleep(200);
         }
@@ -167,7 +173,7 @@ static inline void client_expect(Client *c, const char *text)
         if (eof || g_get_monotonic_time() > end) {
             g_error("'%s' did not come; got: '%.300s'", text, c->in->str);
         }
-        main_loop_iterate(false);
+        turn_once();
         if (!client_fill(c, &eof)) {
             g_usleep(200);
         }

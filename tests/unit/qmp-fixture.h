@@ -174,7 +174,7 @@ static inline int run_qmp_tests(void)
     return ret;
 }
 
-static inline void init_qmp_tests(int *argc, char ***argv)
+static inline void TSA_NO_CHECK init_qmp_tests(int *argc, char ***argv)
 {
     g_test_init(argc, argv, NULL);
     main_loop_init();

@@ -370,7 +370,7 @@ static void test_suspend_client_leaves(void)
     prompt_free(p);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     int ret;
 

@@ -113,7 +113,6 @@ static void test_fdsets(void)
     Client *c = session(s, false);
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC), dup;
     json_object *v, *ret, *id;
-    g_autofree char *path = NULL;
 
     client_puts_fds(c,
                     "{\"execute\": \"add-fd\", \"arguments\":"
@@ -433,7 +432,7 @@ static void test_stdio_pipe(void)
         struct pollfd p = { out[0], POLLIN, 0 };
         char buf[4096];
 
-        main_loop_iterate(false);
+        turn_once();
         if (poll(&p, 1, 1) == 1) {
             g_string_append_len(got, buf, read(out[0], buf, sizeof(buf)));
         }
