@@ -36,11 +36,24 @@
 #include "qemu/bitmap.h"
 #include "qemu/error.h"
 #include "qemu/sweep.h"
+#include "qemu/timer.h"
 #include "system/dirty-tracker.h"
 
 /* Words of log taken at a time: 32,768 pages. */
 #define CHUNK_WORDS 512u
 #define CHUNK_BITS  (CHUNK_WORDS * 64u)
+
+/* Sums for bitmap_cost(); one tracker per process. Relaxed atomics. */
+static struct {
+    _Atomic uint64_t scanned_bytes, scan_ns; /* collects that found nothing */
+    _Atomic uint64_t collected_pages, collect_ns; /* and those that did */
+    _Atomic uint64_t clean_ranges, clean_ns;      /* those with a handshake */
+} measured;
+
+static void add(_Atomic uint64_t *sum, uint64_t n)
+{
+    atomic_fetch_add_explicit(sum, n, memory_order_relaxed);
+}
 
 static bool bitmap_probe(Error **errp)
 {
@@ -150,31 +163,41 @@ void tcg_bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
     }
 }
 
-static void collect_chunk(TcgRam *ram, uint64_t page, uint64_t nr_pages)
+/* Returns the number of pages found. */
+static uint64_t collect_chunk(TcgRam *ram, uint64_t page, uint64_t nr_pages)
 {
     uint64_t taken[CHUNK_WORDS] = { 0 };
+    uint64_t found = bitmap_sweep(taken, 0, ram->log, page, nr_pages,
+                                  SWEEP_SRC_ATOMIC, NULL);
 
-    if (bitmap_sweep(taken, 0, ram->log, page, nr_pages, SWEEP_SRC_ATOMIC,
-                     NULL) == 0) {
-        return;
+    if (found) {
+        tcg_test_point(TCG_POINT_COLLECTED, NULL);
+        bitmap_sweep(ram->collected, page, taken, 0, nr_pages,
+                     SWEEP_SRC_KEEP | SWEEP_DEST_ATOMIC, NULL);
+        ram_block_merge_dirty(ram->rb, page, taken, 0, nr_pages, 0,
+                              DIRTY_CLIENTS_NOCODE);
     }
-    tcg_test_point(TCG_POINT_COLLECTED, NULL);
-    bitmap_sweep(ram->collected, page, taken, 0, nr_pages,
-                 SWEEP_SRC_KEEP | SWEEP_DEST_ATOMIC, NULL);
-    ram_block_merge_dirty(ram->rb, page, taken, 0, nr_pages, 0,
-                          DIRTY_CLIENTS_NOCODE);
+    return found;
 }
 
 static void collect_ram(TcgRam *ram, ram_addr_t start, ram_addr_t length)
 {
-    uint64_t page = start >> TCG_PAGE_BITS, end;
+    uint64_t page = start >> TCG_PAGE_BITS, end, found = 0;
+    int64_t begin_ns = get_clock();
 
     end = MIN(DIV_ROUND_UP(start + length, TCG_PAGE_SIZE), ram->nr_pages);
     while (page < end) {
         uint64_t n = MIN(end - page, CHUNK_BITS - page % CHUNK_BITS);
 
-        collect_chunk(ram, page, n);
+        found += collect_chunk(ram, page, n);
         page += n;
+    }
+    if (found) {
+        add(&measured.collected_pages, found);
+        add(&measured.collect_ns, get_clock() - begin_ns);
+    } else {
+        add(&measured.scanned_bytes, length);
+        add(&measured.scan_ns, get_clock() - begin_ns);
     }
 }
 
@@ -222,6 +245,7 @@ static void bitmap_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
 {
     TcgRam *ram = tcg_ram_get(block);
     uint64_t page = start >> TCG_PAGE_BITS, end;
+    int64_t begin_ns = get_clock();
     bool any = false;
 
     if (!is_tracked(ram)) {
@@ -238,7 +262,28 @@ static void bitmap_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
     if (any) {
         tcg_test_point(TCG_POINT_CLEAN_ASKED, NULL);
         tcg_handshake();
+        add(&measured.clean_ranges, 1);
+        add(&measured.clean_ns, get_clock() - begin_ns);
     }
+}
+
+static double ratio(_Atomic uint64_t *ns, _Atomic uint64_t *n, double unit)
+{
+    uint64_t count = atomic_load_explicit(n, memory_order_relaxed);
+
+    return count ? atomic_load_explicit(ns, memory_order_relaxed) * unit / count
+                 : 0;
+}
+
+/* Re-arming costs per range, nearly nothing per page. */
+static void bitmap_cost(DirtyTrackerCost *cost)
+{
+    cost->collect_ns_per_page = ratio(&measured.collect_ns,
+                                      &measured.collected_pages, 1);
+    cost->scan_ns_per_gib = ratio(&measured.scan_ns, &measured.scanned_bytes,
+                                  1 << 30);
+    cost->clean_ns_per_range = ratio(&measured.clean_ns, &measured.clean_ranges,
+                                     1);
 }
 
 static bool bitmap_attribute(CPUState *cpu, uint64_t *pages)
@@ -264,4 +309,5 @@ const DirtyTrackerOps tcg_bitmap_tracker = {
     .collect = bitmap_collect,
     .clean = bitmap_clean,
     .attribute = bitmap_attribute,
+    .cost = bitmap_cost,
 };

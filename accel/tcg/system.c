@@ -80,7 +80,7 @@ bool tcg_op_mrs(TcgVcpu *v, const TcgOp *op)
 bool tcg_op_msr(TcgVcpu *v, const TcgOp *op)
 {
     const ARMSysReg *r = op->sysreg;
-    uint64_t val = v->x[op->rd];
+    uint64_t val = v->x[op->rd], sctlr = v->env->sys.sctlr_el1;
 
     if (!check_access(v, op, false, rt_field(op->rd))) {
         return false;
@@ -102,6 +102,12 @@ bool tcg_op_msr(TcgVcpu *v, const TcgOp *op)
         tcg_regs_load(v);
     } else {
         arm_sysreg_write(v->env, r, val);
+    }
+    if (~sctlr & v->env->sys.sctlr_el1 & SCTLR_M) {
+        qemu_log_mask(LOG_UNIMP,
+                      "SCTLR_EL1.M set at 0x%" PRIx64 ": there is no "
+                      "translation, addresses stay physical\n",
+                      tcg_op_pc(v, op));
     }
     if (r->flags & ARM_SR_ENDS_BLOCK) {
         v->pc = tcg_op_pc(v, op) + 4;

@@ -660,6 +660,25 @@ static void test_attribution(void)
     untrack();
 }
 
+/* What it measured of itself. */
+static void test_cost(void)
+{
+    DirtyTrackerCost cost = { 0 };
+
+    track();
+    store(va, 43, 1);
+    collect();
+    clean(0, 64);
+    collect();
+    untrack();
+    ops->cost(&cost);
+    g_assert_cmpfloat(cost.collect_ns_per_page, >, 0);
+    g_assert_cmpfloat(cost.scan_ns_per_gib, >, 0);
+    g_assert_cmpfloat(cost.clean_ns_per_range, >, 0);
+    /* Not measured here. */
+    g_assert_cmpfloat(cost.fault_ns_per_page, ==, 0);
+}
+
 /*
  * All at once, as a migration does it: two vCPUs count in 64 pages at random
  * while a copy is kept by collect, clean, read. At the end, with one last
@@ -758,6 +777,7 @@ int main(int argc, char **argv)
     ADD("generations-wrap", test_generations_wrap);
     ADD("dirty-page-costs-nothing", test_dirty_page_costs_nothing);
     ADD("attribution", test_attribution);
+    ADD("cost", test_cost);
     ADD("migrating-copy-is-exact", test_migrating_copy_is_exact);
     return g_test_run();
 }
