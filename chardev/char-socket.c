@@ -21,6 +21,7 @@
 #include "io/channel-socket.h"
 #include "qapi/qapi-types-sockets.h"
 #include "qemu/fd-store.h"
+#include "qemu/main-loop.h"
 #include "qemu/tsan.h"
 
 typedef struct SocketChardev SocketChardev;
@@ -59,6 +60,43 @@ struct SocketChardev {
 #define SOCKET(chr) container_of(chr, SocketChardev, parent.parent)
 
 static void socket_expect_peer(SocketChardev *s);
+
+/*
+ * Waiting for a peer in the main loop happens only where someone asked for
+ * it: a server's wait=on, a client without reconnect-ms. The guest must not
+ * wait with us. Nothing of ours changes meanwhile: chardevs are made and
+ * deleted by the main thread only.
+ */
+static bool TSA_NO_CHECK bql_leave(void)
+{
+    bool held = bql_locked();
+
+    if (held) {
+        bql_unlock();
+    }
+    return held;
+}
+
+static void TSA_NO_CHECK bql_rejoin(bool held)
+{
+    if (held) {
+        bql_lock();
+    }
+}
+
+static QIOChannelSocket *connect_now(const SocketAddress *address, Error **errp)
+{
+    QIOChannelSocket *sioc = qio_channel_socket_new();
+    bool held = bql_leave();
+    bool ok = qio_channel_socket_connect_sync(sioc, address, errp);
+
+    bql_rejoin(held);
+    if (!ok) {
+        qio_channel_unref(QIO_CHANNEL(sioc));
+        return NULL;
+    }
+    return sioc;
+}
 
 static void set_disconnected_words(SocketChardev *s)
 {
@@ -162,7 +200,11 @@ static bool socket_wait_client(SocketChardev *s, Error **errp)
 
     info_report("waiting for connection on: %s", s->words);
     while (!sioc && !err) {
-        if (!qio_channel_wait(QIO_CHANNEL(s->listener), G_IO_IN, errp)) {
+        bool held = bql_leave();
+        bool ok = qio_channel_wait(QIO_CHANNEL(s->listener), G_IO_IN, errp);
+
+        bql_rejoin(held);
+        if (!ok) {
             return false;
         }
         sioc = qio_channel_socket_accept(s->listener, &err);
@@ -253,17 +295,6 @@ static gboolean connect_job_done(gpointer opaque)
     }
     connect_job_unref(job); /* the thread's */
     return G_SOURCE_REMOVE;
-}
-
-static QIOChannelSocket *connect_now(const SocketAddress *address, Error **errp)
-{
-    QIOChannelSocket *sioc = qio_channel_socket_new();
-
-    if (!qio_channel_socket_connect_sync(sioc, address, errp)) {
-        qio_channel_unref(QIO_CHANNEL(sioc));
-        return NULL;
-    }
-    return sioc;
 }
 
 static void *connect_job_thread(void *opaque)

@@ -346,6 +346,8 @@ static void test_server(void)
 static void *connect_later(void *opaque)
 {
     g_usleep(30000);
+    bql_lock(); /* who waits for us must not hold it: the guest would wait */
+    bql_unlock();
     return client_connect(opaque);
 }
 
