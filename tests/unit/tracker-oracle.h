@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tracker oracle: a guest that stores where it is told, a migration that
+ * keeps a copy, and what must hold between the two, for any tracker.
+ *
+ *   guest       stores a value into the first word of each page of a list
+ *   migration   sync, take (block bitmap -> bmap), then per chunk: clean, read
+ *   oracle      what bmap has is exactly the set that was stored to; after a
+ *               last round with the guest stopped the copy equals memory
+ *
+ * Interleavings are forced: a thread is held at a named point of the engine
+ * or of the reaper until the test lets it go.
+ *
+ * Threads: the test's main thread has the BQL; vCPU and migration threads do
+ * not.
+ */
+#ifndef TESTS_UNIT_TRACKER_ORACLE_H
+#define TESTS_UNIT_TRACKER_ORACLE_H
+
+#include "system/dirty-tracker.h"
+#include "tcg-harness.h"
+
+#define PAGE TCG_PAGE_SIZE
+#define MIG  DIRTY_MEMORY_MIGRATION
+
+/* Pages of the main block that tests may use; the others have code, lists. */
+#define TEST_FIRST UINT64_C(1024)
+#define TEST_LAST  UINT64_C(15000)
+
+/* One row of the table: an engine as configured. */
+typedef struct TrackerEngine {
+    const char *name;
+    const DirtyTrackerOps *ops;
+    /* Optional: before it is selected. */
+    void (*configure)(void);
+    /* Between the two steps of a fault: half of it is done. */
+    TcgTestPoint half;
+    /*
+     * Whether a collect re-arms what it reports (rings), so that a store
+     * before the clean is reported once more; else (bitmap) only after clean.
+     */
+    bool collect_rearms;
+    unsigned ring_entries; /* per vCPU; 0: no rings */
+} TrackerEngine;
+
+typedef struct Oracle {
+    const TrackerEngine *e;
+    RAMBlock *rb;
+    uint8_t *host;
+    uint64_t nr_pages;
+    uint64_t *bmap; /* the send set */
+    uint64_t *copy; /* first word of each page as last read */
+} Oracle;
+
+extern TcgVcpu *va, *vb; /* two vCPUs */
+void oracle_init(void);  /* once per process: guest, vCPUs, hooks */
+
+/* ---- the migration ---- */
+/* Select the engine, start tracking, read everything once. */
+void oracle_begin(Oracle *o, const TrackerEngine *e);
+void oracle_end(Oracle *o);
+/* The same over another block, while tracking is on already. */
+void oracle_watch(Oracle *o, const TrackerEngine *e, RAMBlock *rb);
+void oracle_unwatch(Oracle *o);
+
+/* Sync and take. Returns the number of pages newly in bmap. */
+uint64_t oracle_take(Oracle *o);
+/* Take without a sync: what is published already. */
+uint64_t oracle_take_published(Oracle *o);
+/* For each chunk of bmap: clean it, read its pages. */
+void oracle_send(Oracle *o);
+void oracle_round(Oracle *o); /* both */
+/* bmap is exactly the @n pages (duplicates allowed) of @pages. */
+void oracle_expect(Oracle *o, const uint64_t *pages, size_t n);
+/* A last round; the copy equals memory. No vCPU runs. */
+void oracle_check_current(Oracle *o);
+uint64_t oracle_content(Oracle *o, uint64_t page);
+
+/* A round on a thread of its own. */
+typedef struct RoundThread {
+    Oracle *o;
+    QemuThread thread;
+    QemuEvent done;
+} RoundThread;
+void round_start(RoundThread *r, Oracle *o);
+void round_join(RoundThread *r);
+
+/* ---- the guest ---- */
+/* Pages count in the main block; the list is not a write to guest memory. */
+void guest_store_pages(TcgVcpu *v, const uint64_t *pages, size_t n,
+                       uint64_t val);
+void guest_store_page(TcgVcpu *v, uint64_t page, uint64_t val);
+/* By guest physical address. */
+void guest_store_addr(TcgVcpu *v, hwaddr addr, uint64_t val);
+/* The same on a thread; guest_join() it. */
+void guest_start_store(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
+                       size_t n, uint64_t val);
+/* Store round and round, the value rising from 1, until guest_stop(). */
+void guest_start_loop(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
+                      size_t n);
+/* Store to @first, sleep in WFE, store to @second after an event. */
+void guest_start_wfe(GuestThread *t, TcgVcpu *v, uint64_t first,
+                     uint64_t second, uint64_t val);
+/* Until @page's first word is at least @val (a minute at most). */
+void wait_content(Oracle *o, uint64_t page, uint64_t val);
+
+/* ---- holding a thread ---- */
+/* The next time @v (NULL: anybody) comes to @point it stays there. */
+void hold_at(TcgTestPoint point, TcgVcpu *v);
+void hold_wait(void);    /* until it is there */
+void hold_release(void); /* let it go */
+/* Until a handshake waits for somebody; false: @r ended before. */
+bool hold_wait_handshake(RoundThread *r);
+
+#endif /* TESTS_UNIT_TRACKER_ORACLE_H */
