@@ -5,13 +5,13 @@
  * tests/unit/a64-oracle.txt is made by tests/guest/a64-oracle/generate.py,
  * which runs the same code in a QEMU that is not ours. One line per test:
  *
- *   WORD[,WORD...] SEED [align] [xN:VALUE...] -> [pc=O] [esr=E] [far=A]
+ *   WORD[,WORD...] SEED [align] [flat] [xN:VALUE...] -> [pc=O] [esr=E] [far=A]
  *       [nzcv=F] [sp=S] [xN=VALUE...] [mN=VALUE...]
  *
  * All numbers hexadecimal but N. Left of the arrow is the input: instruction
  * words at CODE, BRK #0 around them; registers, flags and 256 bytes at DATA
  * come from SplitMix64(SEED), registers then as given; SP_EL0 = DATA + 128.
- * "align": SCTLR_EL1.A is set. Right of it is all that changed at the first
+ * "align": SCTLR_EL1.A is set; "flat": M is not. Right of it is all that changed at the first
  * exception: unless said otherwise a BRK #0 (ESR f2000000) behind the last
  * word. O is relative to CODE; FAR is given for aborts only.
  * "# GROUP" begins a group, which becomes one test case.
@@ -102,7 +102,7 @@ static void initial_state(State *s, uint64_t seed)
 typedef struct Line {
     uint32_t words[4];
     unsigned nr_words;
-    bool align;
+    bool align, flat;
     State in, out;
     bool has_far;
 } Line;
@@ -114,6 +114,8 @@ static void parse_input(Line *l, const char *token)
 
     if (g_str_equal(token, "align")) {
         l->align = true;
+    } else if (g_str_equal(token, "flat")) {
+        l->flat = true;
     } else if (sscanf(token, "x%u:%" SCNx64, &n, &v) == 2 && n < 31) {
         l->in.x[n] = v;
     } else {
@@ -183,8 +185,8 @@ static void execute(TcgVcpu *v, const Line *l, State *out)
     memcpy(env->xregs, l->in.x, sizeof(l->in.x));
     env->xregs[31] = l->in.sp;
     env->exclusive_addr = UINT64_MAX;
-    env->sys.sctlr_el1 &= ~SCTLR_A;
-    env->sys.sctlr_el1 |= l->align ? SCTLR_A : 0;
+    env->sys.sctlr_el1 &= ~(SCTLR_A | SCTLR_M);
+    env->sys.sctlr_el1 |= (l->align ? SCTLR_A : 0) | (l->flat ? 0 : SCTLR_M);
     arm_nzcv_write(env, l->in.nzcv << 28);
     out->esr = guest_run(v, CODE);
     out->far = env->sys.far_el1;

@@ -79,8 +79,10 @@ class Test:
         f = struct.unpack('<31Q5Q32Q', out)
         x, (sp, spsr, elr, esr, far), mem = f[:31], f[31:36], f[36:]
         parts = [','.join('%08x' % w for w in self.words), '%x' % self.seed]
-        if self.check:
+        if self.check & 1:
             parts.append('align')
+        if self.check & 2:
+            parts.append('flat')
         parts += ['x%d:%x' % (r, v & MASK) for r, v in self.regs.items()]
         parts.append('->')
         if (elr - CODE) & MASK != 4 * len(self.words):
@@ -258,7 +260,7 @@ def single(m):
         head = format(size, '02b') + '11100'
         for mode in ('unsigned', 'unscaled', 'post', 'pre', 'unpriv', 'reg'):
             for i in range(7):
-                check = int(i >= 5)
+                check = max(0, i - 4)
                 align = m.r.random() < 0.5
                 rt = m.r.randrange(32)
                 rn = 31 if m.r.random() < 0.15 else m.reg((rt,))
@@ -314,7 +316,7 @@ def pairs(m):
             for load in range(2):
                 for i in range(8):
                     nbytes = 8 if opc == 2 else 4
-                    check = int(i >= 6)
+                    check = max(0, i - 5)
                     rt = m.r.randrange(32)
                     rt2 = m.r.choice([r for r in range(32) if r != rt])
                     rn = 31 if m.r.random() < 0.15 else m.reg((rt, rt2))
@@ -379,7 +381,8 @@ def exclusives(m):
     m.group('cache-lines')
     for _ in range(12):
         rt = m.reg()
-        m.add(0xd50b7420 | rt, {rt: DATA + m.r.randrange(0, 192)})  # DC ZVA
+        m.add(0xd50b7420 | rt, {rt: DATA + m.r.randrange(0, 192)},  # DC ZVA
+              m.r.choice((0, 0, 0, 1, 2)))
         m.add(m.r.choice((0xd50b7a20, 0xd50b7b20, 0xd50b7e20, 0xd5087620,
                           0xd50b7520)) | rt,
               {rt: DATA + m.r.randrange(0, 192)})

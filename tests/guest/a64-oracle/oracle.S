@@ -11,7 +11,7 @@
  *
  * A record, all little-endian:
  *   0    4 x u32  instruction words
- *   16   u64      1: check alignment (SCTLR_EL1.A)
+ *   16   u64      1: check alignment (SCTLR_EL1.A); 2: no translation (M)
  *   24   u64      SPSR: NZCV at 31:28
  *   32   u64      SP_EL0
  *   40   31 x u64 x0..x30
@@ -74,7 +74,10 @@ next:
 
         mrs     x0, sctlr_el1
         ldr     x1, [x19, #16]
-        bfi     x0, x1, #1, #1
+        bfi     x0, x1, #1, #1          /* A */
+        eor     x1, x1, #2
+        lsr     x1, x1, #1
+        bfi     x0, x1, #0, #1          /* M */
         msr     sctlr_el1, x0
         isb
         ldr     x0, [x19, #24]
