@@ -113,6 +113,8 @@ bool start_help(const Options *o, Error **errp);
 bool start_machine(Options *o, Error **errp); /* makes current_machine() */
 bool start_accel(const Options *o, Error **errp);
 bool start_cpu(const Options *o, Error **errp);
+/* Answer `-object help` and `-chardev help`, and exit, if asked. */
+void start_backends_help(const Options *o);
 /* Chardevs, monitors and objects other than memory back ends. */
 bool start_early_backends(Options *o, Error **errp);
 /* Memory back ends, qtest, serial lines. */

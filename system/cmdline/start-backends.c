@@ -225,6 +225,28 @@ static bool add_defaults(Options *o, Error **errp)
     return true;
 }
 
+/* -object help, -object TYPE,help, -chardev help: no machine is needed. */
+void start_backends_help(const Options *o)
+{
+    for (guint i = 0; i < o->backends->len; i++) {
+        const Backend *b = o->backends->pdata[i];
+        bool keyval, help = false;
+
+        if (!g_str_equal(b->arg, "help") && !g_str_equal(b->arg, "?") &&
+            !g_str_has_suffix(b->arg, ",help")) {
+            continue;
+        }
+        if (b->kind == BACKEND_OBJECT) {
+            json_object_put(user_creatable_parse(b->arg, &keyval, &help, NULL));
+        } else if (b->kind == BACKEND_CHARDEV) {
+            help = !qemu_chr_new_from_opts(b->arg, NULL);
+        }
+        if (help) {
+            exit(0);
+        }
+    }
+}
+
 bool start_early_backends(Options *o, Error **errp)
 {
     return add_defaults(o, errp) && for_each(o, make_fds_and_objects, errp) &&

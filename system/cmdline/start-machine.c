@@ -100,6 +100,7 @@ bool start_help(const Options *o, Error **errp)
         print_cpu_models();
         exit(0);
     }
+    start_backends_help(o);
     return true;
 }
 
