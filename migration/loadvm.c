@@ -70,8 +70,10 @@ static bool load_configuration(QEMUFile *f, Error **errp)
     return migration_config_load(f, errp);
 }
 
-static bool check_footer(QEMUFile *f, uint32_t section_id, Error **errp)
+static bool check_footer(QEMUFile *f, const char *idstr, uint32_t section_id,
+                         Error **errp)
 {
+    ERRP_GUARD();
     unsigned type;
     uint32_t id;
 
@@ -81,13 +83,16 @@ static bool check_footer(QEMUFile *f, uint32_t section_id, Error **errp)
     type = qemu_get_byte(f);
     id = qemu_get_be32(f);
     if (!qemu_file_check(f, errp)) {
+        error_prepend(errp, "footer of section '%s' (id %u): ", idstr,
+                      section_id);
         return false;
     }
     if (type != QEMU_VM_SECTION_FOOTER || id != section_id) {
         error_setg(errp,
-                   "footer 0x%02x %u after the section, expected 0x%02x %u: "
-                   "its content has another size than here",
-                   type, id, QEMU_VM_SECTION_FOOTER, section_id);
+                   "footer 0x%02x %u after section '%s' (id %u), expected "
+                   "0x%02x %u: its content has another size than here",
+                   type, id, idstr, section_id, QEMU_VM_SECTION_FOOTER,
+                   section_id);
         return false;
     }
     return true;
@@ -101,7 +106,7 @@ static bool load_payload(LoadVM *lv, SaveStateEntry *se, Error **errp)
 
     if (savevm_is_live(se)) {
         return savevm_load_payload(lv->f, se, se->load_version_id, errp) &&
-               check_footer(lv->f, se->load_section_id, errp);
+               check_footer(lv->f, se->idstr, se->load_section_id, errp);
     }
     {
         BQL_LOCK_GUARD();
@@ -109,7 +114,7 @@ static bool load_payload(LoadVM *lv, SaveStateEntry *se, Error **errp)
     }
     lv->devices_ns += get_clock() - begin_ns;
     lv->device_bytes += qemu_file_position(lv->f) - begin_bytes;
-    return ok && check_footer(lv->f, se->load_section_id, errp);
+    return ok && check_footer(lv->f, se->idstr, se->load_section_id, errp);
 }
 
 static bool skip_foreign(LoadVM *lv, const char *idstr, uint32_t version_id,
@@ -121,8 +126,35 @@ static bool skip_foreign(LoadVM *lv, const char *idstr, uint32_t version_id,
             version_id == foreign_sections[i].version_id) {
             *skipped = true;
             qemu_file_skip(lv->f, foreign_sections[i].bytes);
-            return check_footer(lv->f, section_id, errp);
+            return check_footer(lv->f, idstr, section_id, errp);
         }
+    }
+    return true;
+}
+
+/* Whether @se can take what the header of START or FULL announces. */
+static bool check_section_head(SaveStateEntry *se, unsigned type,
+                               uint32_t version_id, Error **errp)
+{
+    if (!se) {
+        error_setg(errp, "no device here has this section: are both sides "
+                         "started with the same devices?");
+        return false;
+    }
+    if (version_id > (uint32_t)se->version_id) {
+        error_setg(errp, "version %u, at most %d is known here", version_id,
+                   se->version_id);
+        return false;
+    }
+    if ((type == QEMU_VM_SECTION_START) != savevm_is_live(se)) {
+        error_setg(errp, "section type 0x%02x, expected 0x%02x", type,
+                   savevm_is_live(se) ? QEMU_VM_SECTION_START
+                                      : QEMU_VM_SECTION_FULL);
+        return false;
+    }
+    if (type == QEMU_VM_SECTION_START && se->load_started) {
+        error_setg(errp, "begun twice");
+        return false;
     }
     return true;
 }
@@ -141,58 +173,34 @@ static bool load_section_start(LoadVM *lv, unsigned type, Error **errp)
     instance_id = qemu_get_be32(f);
     version_id = qemu_get_be32(f);
     if (!qemu_file_check(f, errp)) {
+        error_prepend(errp, "header of section %u: ", section_id);
         return false;
     }
     trace_loadvm_section(type, idstr, instance_id, version_id);
     se = savevm_find(idstr, instance_id);
     if (!se) {
-        if (!skip_foreign(lv, idstr, version_id, section_id, &skipped, errp)) {
-            goto fail;
+        if (!skip_foreign(lv, idstr, version_id, section_id, &skipped, errp) ||
+            skipped) {
+            return skipped && !*errp;
         }
-        if (skipped) {
-            return true;
-        }
-        error_setg(errp, "no device here has this section: are both sides "
-                         "started with the same devices?");
-        goto fail;
     }
-    if (version_id > (uint32_t)se->version_id) {
-        error_setg(errp, "version %u, at most %d is known here", version_id,
-                   se->version_id);
-        goto fail;
+    if (!check_section_head(se, type, version_id, errp) ||
+        (type == QEMU_VM_SECTION_START && se->ops->load_setup &&
+         !se->ops->load_setup(f, se->opaque, errp))) {
+        error_prepend(errp, "section '%s', instance %u (id %u): ", idstr,
+                      instance_id, section_id);
+        return false;
     }
-    if ((type == QEMU_VM_SECTION_START) != savevm_is_live(se)) {
-        error_setg(errp, "section type 0x%02x, expected 0x%02x", type,
-                   savevm_is_live(se) ? QEMU_VM_SECTION_START
-                                      : QEMU_VM_SECTION_FULL);
-        goto fail;
-    }
-    if (type == QEMU_VM_SECTION_START) {
-        if (se->load_started) {
-            error_setg(errp, "begun twice");
-            goto fail;
-        }
-        if (se->ops->load_setup && !se->ops->load_setup(f, se->opaque, errp)) {
-            goto fail;
-        }
-        lv->live_open++;
-    }
+    lv->live_open += type == QEMU_VM_SECTION_START;
     se->load_section_id = section_id;
     se->load_version_id = version_id;
     se->load_started = true;
-    if (load_payload(lv, se, errp)) {
-        return true;
-    }
-fail:
-    error_prepend(errp, "section '%s', instance %u (id %u): ", idstr,
-                  instance_id, section_id);
-    return false;
+    return load_payload(lv, se, errp);
 }
 
 /* PART or END. */
 static bool load_section_more(LoadVM *lv, unsigned type, Error **errp)
 {
-    ERRP_GUARD();
     uint32_t section_id = qemu_get_be32(lv->f);
     SaveStateEntry *se;
 
@@ -206,7 +214,6 @@ static bool load_section_more(LoadVM *lv, unsigned type, Error **errp)
         return false;
     }
     if (!load_payload(lv, se, errp)) {
-        error_prepend(errp, "section '%s' (id %u): ", se->idstr, section_id);
         return false;
     }
     if (type == QEMU_VM_SECTION_END) {
