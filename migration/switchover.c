@@ -5,7 +5,7 @@
  *
  *   1  BQL: note the run state, stop vCPUs and back ends
  *      [pause-before-switchover: wait for migrate-continue, without the BQL]
- *   2  BQL: save all devices into a buffer in memory, of bounded size; that
+ *   2  still under it: save all devices into a buffer in memory, of bounded size; that
  *      may still write guest memory
  *   3  the last sync: whatever was written until now
  *   4  without the BQL from here: SWITCHOVER_START, last pages, END
@@ -52,21 +52,28 @@ static void note_bytes(MigrationState *s, uint64_t *field, uint64_t bytes)
     *field = bytes;
 }
 
-static void stop_guest(MigrationState *s, int64_t *t)
+/* BQL. */
+static void stop_guest(MigrationState *s, int64_t now_ns)
 {
-    BQL_LOCK_GUARD();
-    *t = get_clock();
     s->old_state = runstate_get();
     global_state_store(s->old_state);
     if (runstate_is_live(s->old_state)) {
-        STAT_SET(&s->stats, downtime_start_ns, *t);
+        STAT_SET(&s->stats, downtime_start_ns, now_ns);
     }
     vm_stop_force_state(RUN_STATE_FINISH_MIGRATE);
     s->guest_stopped = true;
     ram_save_state()->guest_stopped = true;
 }
 
-/* State to `device`, by way of `pre-switchover` if the user wants that. */
+/* Until migrate-continue, or a cancel. BQL, given up meanwhile. */
+static void TSA_NO_CHECK wait_for_user(MigrationState *s)
+{
+    bql_unlock();
+    qemu_sem_wait(&s->go_on);
+    bql_lock();
+}
+
+/* State to `device`, by way of `pre-switchover` if the user wants that. BQL. */
 static bool enter_device_state(MigrationState *s, Error **errp)
 {
     MigrationStatus from = MIGRATION_STATUS_ACTIVE;
@@ -77,7 +84,7 @@ static bool enter_device_state(MigrationState *s, Error **errp)
                                   MIGRATION_STATUS_PRE_SWITCHOVER);
         from = MIGRATION_STATUS_PRE_SWITCHOVER;
         if (ok) {
-            qemu_sem_wait(&s->go_on);
+            wait_for_user(s);
         }
     }
     if (!ok || atomic_load(&s->quit) ||
@@ -88,6 +95,7 @@ static bool enter_device_state(MigrationState *s, Error **errp)
     return true;
 }
 
+/* BQL. NULL on error. */
 static QIOChannelBuffer *save_devices(MigrationState *s, Error **errp)
 {
     QIOChannelBuffer *buffer = qio_channel_buffer_new(MiB);
@@ -95,16 +103,38 @@ static QIOChannelBuffer *save_devices(MigrationState *s, Error **errp)
     bool ok;
 
     buffer->limit = DEVICE_STATE_MAX_BYTES;
-    {
-        BQL_LOCK_GUARD();
-        ok = stream_save_devices(f, s->vmdesc, errp);
-    }
+    ok = stream_save_devices(f, s->vmdesc, errp);
     /* On success it was flushed, and there is nothing left that could fail. */
     qemu_fclose(f, NULL);
     if (!ok) {
         qio_channel_unref(QIO_CHANNEL(buffer));
         return NULL;
     }
+    note_bytes(s, &s->stats.blackout.device_bytes, buffer->usage);
+    return buffer;
+}
+
+/* Steps 1 and 2. @begin_ns: when the pause began; @t: for the next lap. */
+static QIOChannelBuffer *stop_and_save(MigrationState *s, int64_t *begin_ns,
+                                       int64_t *t, Error **errp)
+{
+    MigrationBlackout *b = &s->stats.blackout;
+    QIOChannelBuffer *buffer;
+
+    BQL_LOCK_GUARD();
+    if (atomic_load(&s->quit)) {
+        error_setg(errp, "stopped before the switchover");
+        return NULL;
+    }
+    *begin_ns = *t = get_clock();
+    stop_guest(s, *t);
+    lap(s, &b->stop_ns, t);
+    if (!enter_device_state(s, errp)) {
+        return NULL;
+    }
+    *t = get_clock(); /* a user's pause is not ours */
+    buffer = save_devices(s, errp);
+    lap(s, &b->save_ns, t);
     return buffer;
 }
 
@@ -181,49 +211,46 @@ static void remember_times(MigrationState *s)
     }
 }
 
-static bool send_the_rest(MigrationState *s, int64_t *t, Error **errp)
+/* Steps 3 to 6. */
+static bool send_the_rest(MigrationState *s, QIOChannelBuffer *buffer,
+                          int64_t *t, Error **errp)
 {
     MigrationBlackout *b = &s->stats.blackout;
-    QIOChannelBuffer *buffer = save_devices(s, errp);
     uint64_t before;
-    bool ok;
-
-    if (!buffer) {
-        return false;
-    }
-    note_bytes(s, &b->device_bytes, buffer->usage);
-    lap(s, &b->save_ns, t);
 
     ram_sync(ram_save_state(), true);
     lap(s, &b->collect_ns, t);
 
     before = qemu_file_transferred(s->to_dst);
-    ok = send_last_pages(s, errp);
+    if (!send_last_pages(s, errp)) {
+        return false;
+    }
     note_bytes(s, &b->pages_bytes, qemu_file_transferred(s->to_dst) - before);
     migration_note_transferred(s);
     lap(s, &b->pages_ns, t);
-    if (ok) {
-        ok = send_devices_and_end(s, buffer, errp);
-        migration_note_transferred(s);
-        lap(s, &b->device_ns, t);
+
+    if (!send_devices_and_end(s, buffer, errp)) {
+        return false;
     }
-    qio_channel_unref(QIO_CHANNEL(buffer));
-    return ok;
+    migration_note_transferred(s);
+    lap(s, &b->device_ns, t);
+    return true;
 }
 
 bool migration_switchover(MigrationState *s, Error **errp)
 {
     MigrationBlackout *b = &s->stats.blackout;
+    QIOChannelBuffer *buffer;
     int64_t begin_ns, t;
+    bool ok;
 
-    stop_guest(s, &t);
-    begin_ns = t;
-    lap(s, &b->stop_ns, &t);
-    if (!enter_device_state(s, errp)) {
+    buffer = stop_and_save(s, &begin_ns, &t, errp);
+    if (!buffer) {
         return false;
     }
-    t = get_clock(); /* a user's pause is not ours */
-    if (!send_the_rest(s, &t, errp) || !wait_for_target(s, errp)) {
+    ok = send_the_rest(s, buffer, &t, errp) && wait_for_target(s, errp);
+    qio_channel_unref(QIO_CHANNEL(buffer));
+    if (!ok) {
         return false;
     }
     lap(s, &b->wait_ns, &t);
