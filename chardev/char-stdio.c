@@ -32,9 +32,17 @@ static struct {
 
 static void terminal_restore(void)
 {
-    if (terminal.saved) {
-        tcsetattr(STDIN_FILENO, TCSANOW, &terminal.original);
+    sigset_t set, old;
+
+    if (!terminal.saved) {
+        return;
     }
+    /* In the background the terminal would stop us on our way out. */
+    sigemptyset(&set);
+    sigaddset(&set, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &set, &old);
+    tcsetattr(STDIN_FILENO, TCSANOW, &terminal.original);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 /* The shell may have changed it while we were stopped. */

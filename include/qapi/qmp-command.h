@@ -14,7 +14,9 @@
 #include "qemu/error.h"
 
 enum {
-    QCO_ALLOW_OOB = 1 << 0,       /* may run out of band */
+    /* May run out of band: in the monitor's thread, without the big lock,
+     * which it must not take (the main loop may wait for that thread). */
+    QCO_ALLOW_OOB = 1 << 0,
     QCO_ALLOW_PRECONFIG = 1 << 1, /* may run before machine creation */
 };
 
