@@ -157,11 +157,16 @@ static TcgRam *ram_of(TcgVcpu *v, RAMBlock *rb)
     return v->last_ram;
 }
 
+static bool is_tracked(TcgRam *ram)
+{
+    /* Acquire: pairs with the release in the tracker's start. */
+    return atomic_load_explicit(&ram->tracked, memory_order_acquire);
+}
+
 /* A store to this page of RAM is coming: what must happen before. */
 static void prepare_write(TcgVcpu *v, TcgTlbEntry *e, vaddr va, TcgTarget *t)
 {
-    /* Acquire: pairs with the release in the tracker's start. */
-    if (atomic_load_explicit(&t->ram->tracked, memory_order_acquire)) {
+    if (is_tracked(t->ram)) {
         tcg_bitmap_mark(v, t->ram, t->page);
         tcg_test_point(TCG_POINT_MARKED, v);
     }
@@ -225,6 +230,9 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
     e->ram = t->ram;
     if (is_write) {
         prepare_write(v, e, va, t);
+    } else if (!m.readonly && !is_tracked(t->ram) &&
+               !tcg_code_is_clean(t->ram, t->page)) {
+        e->wtag = (va & TCG_PAGE_MASK) | v->wgen; /* spares a second miss */
     }
     return true;
 }
