@@ -9,6 +9,7 @@
 #include "hw/boards.h"
 #include "hw/char/pl011.h"
 #include "hw/intc/arm_gic.h"
+#include "hw/intc/arm_gicv3.h"
 #include "hw/qdev.h"
 #include "migration/migration.h"
 #include "monitor/monitor.h"
@@ -30,6 +31,7 @@ static void register_types(void)
     qdev_register_types();
     pl011_register_types();
     arm_gic_register_types();
+    arm_gicv3_register_types();
     machine_register_types();
     null_machine_register_types();
     virt_machine_register_types();

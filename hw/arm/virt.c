@@ -7,6 +7,7 @@
 #include "hw/arm/virt.h"
 #include "hw/char/pl011.h"
 #include "hw/intc/arm_gic.h"
+#include "hw/intc/arm_gicv3.h"
 #include "qemu/error.h"
 #include "qemu/units.h"
 #include "system/memory.h"
@@ -26,7 +27,6 @@ static bool create_cpu(VirtMachineState *vms, unsigned i, Error **errp)
     vms->cpus[i]->psci_conduit = vms->psci_conduit;
     vms->cpus[i]->reset_cbar = VIRT_GIC_DIST_BASE;
     vms->cpus[i]->core_count = ms->smp.cpus;
-    vms->cpus[i]->has_gicv3 = vms->gic_version == 3;
     cs->start_powered_off = i > 0;
     return cpu_realize(cs, errp);
 }
@@ -71,8 +71,14 @@ static bool create_gic(VirtMachineState *vms, Error **errp)
 {
     unsigned n = MACHINE(vms)->smp.cpus;
 
-    vms->gic = arm_gic_create(VIRT_NUM_SPIS, n, VIRT_GIC_DIST_BASE,
-                              VIRT_GIC_CPU_BASE, errp);
+    if (vms->gic_version == 3) {
+        vms->gic = arm_gicv3_create(VIRT_NUM_SPIS, vms->cpus, n,
+                                    VIRT_GIC_DIST_BASE, VIRT_GIC_REDIST_BASE,
+                                    errp);
+    } else {
+        vms->gic = arm_gic_create(VIRT_NUM_SPIS, n, VIRT_GIC_DIST_BASE,
+                                  VIRT_GIC_CPU_BASE, errp);
+    }
     if (!vms->gic) {
         return false;
     }
@@ -185,10 +191,11 @@ static bool set_gic_version(Object *obj, const Property *prop,
 
     if (g_str_equal(s, "2")) {
         vms->gic_version = 2;
-    } else if (g_str_equal(s, "3") || g_str_equal(s, "max") ||
-               g_str_equal(s, "4") || g_str_equal(s, "x-5") ||
+    } else if (g_str_equal(s, "3") || g_str_equal(s, "max")) {
+        vms->gic_version = 3;
+    } else if (g_str_equal(s, "4") || g_str_equal(s, "x-5") ||
                g_str_equal(s, "host")) {
-        error_setg(errp, "gic-version=%s is not there; use 2", s);
+        error_setg(errp, "gic-version=%s is not there; use 2, 3 or max", s);
         return false;
     } else {
         error_setg(errp, "invalid gic-version '%s'; valid values are 2, 3, max",

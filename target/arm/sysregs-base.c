@@ -372,15 +372,18 @@ static void pmxevcntr_write(CPUARMState *env, const ARMSysReg *r, uint64_t val)
 #define ID_REG(n, crm, op2, value) \
     CONST(n, E(3, 0, 0, crm, op2), ARM_SR_RO, value)
 /* Operations: encodings of SYS with op0 = 1. */
-#define OP(n, e, flg, ...)                                                \
+#define OP(n, e, flg)                                                     \
     {                                                                     \
         .name = (n), e, .access = ARM_SR_WO, .flags = ARM_SR_NOP | (flg), \
-        ##__VA_ARGS__,                                                    \
     }
 #define OP_EL0(n, e, flg, acc)                                       \
     {                                                                \
         .name = (n), e, .access = ARM_SR_WO | ARM_SR_W0,             \
         .flags = ARM_SR_NOP | ARM_SR_CHECK | (flg), .accessfn = acc, \
+    }
+#define AT(n, e)                                                 \
+    {                                                            \
+        .name = (n), e, .access = ARM_SR_WO, .writefn = at_write \
     }
 #define TLBI(n, crm, op2) \
     OP(n, E(1, 0, 8, crm, op2), ARM_SR_TLBI | ARM_SR_ENDS_BLOCK)
@@ -417,10 +420,10 @@ const ARMSysReg arm_sysregs_base[] = {
     OP_EL0("DC CVAC", E(1, 3, 7, 10, 1), 0, access_uci),
     OP_EL0("DC CVAU", E(1, 3, 7, 11, 1), 0, access_uci),
     OP_EL0("DC CIVAC", E(1, 3, 7, 14, 1), 0, access_uci),
-    OP("AT S1E1R", E(1, 0, 7, 8, 0), 0, .writefn = at_write),
-    OP("AT S1E1W", E(1, 0, 7, 8, 1), 0, .writefn = at_write),
-    OP("AT S1E0R", E(1, 0, 7, 8, 2), 0, .writefn = at_write),
-    OP("AT S1E0W", E(1, 0, 7, 8, 3), 0, .writefn = at_write),
+    AT("AT S1E1R", E(1, 0, 7, 8, 0)),
+    AT("AT S1E1W", E(1, 0, 7, 8, 1)),
+    AT("AT S1E0R", E(1, 0, 7, 8, 2)),
+    AT("AT S1E0W", E(1, 0, 7, 8, 3)),
     TLBI("TLBI VMALLE1IS", 3, 0),
     TLBI("TLBI VAE1IS", 3, 1),
     TLBI("TLBI ASIDE1IS", 3, 2),

@@ -7,6 +7,7 @@
 #include "hw/boards.h"
 #include "hw/char/pl011.h"
 #include "hw/intc/arm_gic.h"
+#include "hw/intc/arm_gicv3.h"
 #include "system/memory.h"
 
 void hw_test_init(void)
@@ -16,6 +17,7 @@ void hw_test_init(void)
     qdev_register_types();
     pl011_register_types();
     arm_gic_register_types();
+    arm_gicv3_register_types();
     virt_machine_register_types();
 }
 
