@@ -59,12 +59,15 @@ static void start_commands(void)
     monitor_init_globals();
     hmp_add_commands(hmp_system_commands);
     hmp_add_info_commands(hmp_system_info_commands);
+    hmp_add_commands(hmp_cpu_commands);
+    hmp_add_info_commands(hmp_cpu_info_commands);
     hmp_add_commands(hmp_log_commands);
     hmp_add_info_commands(hmp_log_info_commands);
     hmp_add_commands(hmp_memory_commands);
     hmp_add_info_commands(hmp_memory_info_commands);
     hmp_add_commands(hmp_qom_commands);
     hmp_add_info_commands(hmp_qom_info_commands);
+    hmp_add_commands(hmp_machine_commands);
     hmp_add_info_commands(hmp_machine_info_commands);
     hmp_add_info_commands(hmp_hw_info_commands);
     hmp_add_commands(hmp_migration_commands);
@@ -90,6 +93,19 @@ static void fill_machine_info(const Options *o)
     info->incoming = o->incoming->len > 0;
 }
 
+static void end(void)
+{
+    if (bql_locked()) {
+        vm_shutdown();
+        cpus_shutdown();
+        qemu_run_exit_notifiers();
+        monitor_cleanup();
+        qemu_chr_cleanup_all();
+        user_creatable_cleanup();
+    }
+    pidfile_remove();
+}
+
 static bool start_vm(Options *o, Error **errp)
 {
     if (!start_machine(o, errp) || !start_accel(o, errp) ||
@@ -107,6 +123,14 @@ static bool start_vm(Options *o, Error **errp)
     }
     cpu_timers_register();
     if (!machine_run_board_init(current_machine(), errp)) {
+        return false;
+    }
+    if (current_machine()->dumpdtb) {
+        if (machine_dump_dtb(current_machine(), current_machine()->dumpdtb,
+                             errp)) {
+            end();
+            exit(0);
+        }
         return false;
     }
     machine_info_for_update()->ram_size_bytes =
@@ -128,19 +152,6 @@ static bool let_go(const Options *o, Error **errp)
         vm_start();
     }
     return true;
-}
-
-static void end(void)
-{
-    if (bql_locked()) {
-        vm_shutdown();
-        cpus_shutdown();
-        qemu_run_exit_notifiers();
-        monitor_cleanup();
-        qemu_chr_cleanup_all();
-        user_creatable_cleanup();
-    }
-    pidfile_remove();
 }
 
 static int fail(Error *err)

@@ -72,16 +72,40 @@ CpuInfoFastList *qmp_query_cpus_fast(Error **errp)
     return list;
 }
 
+void qmp_dumpdtb(const char *filename, Error **errp)
+{
+    machine_dump_dtb(current_machine(), filename, errp);
+}
+
+static void hmp_dumpdtb(Monitor *mon, json_object *args)
+{
+    json_object *name = json_object_object_get(args, "filename");
+    Error *err = NULL;
+
+    qmp_dumpdtb(json_object_get_string(name), &err);
+    hmp_handle_error(mon, err);
+}
+
 static void hmp_info_cpus(Monitor *mon, json_object *args)
 {
     CPUState *cpu;
 
     CPU_FOREACH (cpu) {
         monitor_printf(mon, "%c CPU #%d: thread_id=%d model=%s\n",
-                       cpu == first_cpu() ? '*' : ' ', cpu->cpu_index,
-                       cpu->thread_id, CPU_GET_CLASS(cpu)->model);
+                       cpu->cpu_index == MAX(mon->cpu_index, 0) ? '*' : ' ',
+                       cpu->cpu_index, cpu->thread_id,
+                       CPU_GET_CLASS(cpu)->model);
     }
 }
+
+const HMPCommand hmp_machine_commands[] = {
+    { .name = "dumpdtb",
+      .args_type = "filename:F",
+      .params = "filename",
+      .help = "save the machine's device tree into a file",
+      .cmd = hmp_dumpdtb },
+    { .name = NULL },
+};
 
 const HMPCommand hmp_machine_info_commands[] = {
     { .name = "cpus",

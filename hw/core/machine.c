@@ -150,6 +150,25 @@ bool machine_run_board_init(MachineState *ms, Error **errp)
     return true;
 }
 
+bool machine_dump_dtb(MachineState *ms, const char *filename, Error **errp)
+{
+    MachineClass *mc = MACHINE_GET_CLASS(ms);
+    g_autoptr(GError) gerr = NULL;
+    const void *fdt;
+    size_t size_bytes;
+
+    fdt = mc->get_fdt ? mc->get_fdt(ms, &size_bytes) : NULL;
+    if (!fdt) {
+        error_setg(errp, "Machine '%s' has no device tree", mc->name);
+        return false;
+    }
+    if (!g_file_set_contents(filename, fdt, size_bytes, &gerr)) {
+        error_setg(errp, "Could not save the device tree: %s", gerr->message);
+        return false;
+    }
+    return true;
+}
+
 /* ---- properties ---- */
 
 static json_object *get_smp(Object *obj, const Property *prop, Error **errp)

@@ -127,6 +127,9 @@ CPUState *machine_create_cpu(MachineState *ms, Error **errp);
  */
 bool machine_run_board_init(MachineState *ms, Error **errp);
 
+/* Write the machine's device tree to a file. An error if it has none. */
+bool machine_dump_dtb(MachineState *ms, const char *filename, Error **errp);
+
 /* The serial back ends in command line order; NULL: none for @index. */
 Chardev *serial_hd(unsigned index);
 void serial_hd_set(unsigned index, Chardev *chr);

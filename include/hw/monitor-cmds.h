@@ -9,6 +9,7 @@
 
 #include "qemu/monitor-sink.h"
 
+extern const HMPCommand hmp_machine_commands[];
 extern const HMPCommand hmp_machine_info_commands[];
 
 #endif /* HW_MONITOR_CMDS_H */

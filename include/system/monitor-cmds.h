@@ -11,6 +11,8 @@
 
 extern const HMPCommand hmp_system_commands[]; /* run state */
 extern const HMPCommand hmp_system_info_commands[];
+extern const HMPCommand hmp_cpu_commands[]; /* cpu */
+extern const HMPCommand hmp_cpu_info_commands[];
 extern const HMPCommand hmp_log_commands[]; /* log, trace points */
 extern const HMPCommand hmp_log_info_commands[];
 extern const HMPCommand hmp_memory_commands[]; /* x, xp, memsave, ... */

@@ -39,7 +39,8 @@ typedef struct Backend {
 typedef struct Options {
     /* -machine, all of them merged, -kernel and kin included. */
     json_object *machine;
-    GPtrArray *accels; /* char *: arguments of -accel, in order */
+    GPtrArray *accels;        /* char *: arguments of -accel, in order */
+    bool accels_from_machine; /* they are of -machine accel=A:B */
     char *cpu;
     json_object *smp;    /* keyval; NULL: not given */
     json_object *memory; /* keyval; NULL: not given */

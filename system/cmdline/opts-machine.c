@@ -8,14 +8,43 @@
 #include "qemu/cutils.h"
 #include "qom/object.h"
 
+/* JSON's scalars as the text that key=value syntax would have. */
+static json_object *as_keyval(json_object *v)
+{
+    json_object *out;
+
+    switch (json_object_get_type(v)) {
+    case json_type_object:
+        out = json_object_new_object();
+        json_object_object_foreach(v, key, member)
+        {
+            json_object_object_add(out, key, as_keyval(member));
+        }
+        return out;
+    case json_type_boolean:
+        return json_object_new_string(json_object_get_boolean(v) ? "on"
+                                                                 : "off");
+    case json_type_int:
+        return json_object_new_string(json_object_get_string(v));
+    default:
+        return json_object_get(v);
+    }
+}
+
 static bool parse_machine(Options *o, const char *arg, Error **errp)
 {
     g_autoptr(json_object) v = NULL;
     bool help = false;
 
     if (*arg == '{') {
+        g_autoptr(json_object) text = NULL;
+
         v = qobject_from_json(arg, errp);
-        return v && keyval_merge(o->machine, v, errp);
+        if (!v) {
+            return false;
+        }
+        text = as_keyval(v);
+        return keyval_merge(o->machine, text, errp);
     }
     if (!keyval_parse_into(o->machine, arg, "type", &help, errp)) {
         return false;

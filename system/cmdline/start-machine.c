@@ -156,6 +156,7 @@ static bool take_accels(Options *o, Error **errp)
     for (char **p = names; *p; p++) {
         g_ptr_array_add(o->accels, g_strdup(*p));
     }
+    o->accels_from_machine = true;
     return true;
 }
 
@@ -219,33 +220,31 @@ static char *names_of_accels(void)
 }
 
 /* One candidate. A wrong option is an error; not to be had is not. */
-static bool try_accel(const Options *o, const char *arg, bool *failed,
-                      Error **errp)
+static bool try_accel(const Options *o, const char *arg, Error **errp)
 {
+    g_autofree char *prefix = o->accels_from_machine
+                                  ? g_strdup("")
+                                  : g_strdup_printf("-accel %s: ", arg);
     g_autoptr(json_object) props = keyval_parse(arg, "accel", NULL, errp);
     g_autofree char *name = NULL;
     Error *err = NULL;
 
     if (!props) {
-        error_prepend(errp, "-accel %s: ", arg);
+        error_prepend(errp, "%s", prefix);
         return false;
     }
     name = take_member(props, "accel");
     if (!name) {
-        error_setg(errp, "-accel %s: the name is missing", arg);
+        error_setg(errp, "%sthe accelerator's name is missing", prefix);
         return false;
     }
     if (!accel_find(name)) {
         /* Test programs ask for kvm first everywhere: no noise then. */
         if (!(o->qtest && g_str_equal(name, "kvm"))) {
-            error_report("-accel %s: invalid accelerator %s", arg, name);
+            error_report("%sinvalid accelerator %s", prefix, name);
         }
-        return true;
-    }
-    if (!accel_try(name, props, current_machine(), &err)) {
-        error_reportf_err(err, "-accel %s: failed to initialize %s: ", arg,
-                          name);
-        *failed = true;
+    } else if (!accel_try(name, props, current_machine(), &err)) {
+        error_reportf_err(err, "%sfailed to initialize %s: ", prefix, name);
     }
     return true;
 }
@@ -254,15 +253,16 @@ bool start_accel(const Options *o, Error **errp)
 {
     ERRP_GUARD();
     g_autofree char *names = NULL;
-    bool failed = false;
+    guint tried = 0;
 
     if (!o->accels->len && accel_find("tcg")) {
-        if (!try_accel(o, "tcg", &failed, errp)) {
+        if (!try_accel(o, "tcg", errp)) {
             return false;
         }
+        tried = 1;
     }
-    for (guint i = 0; i < o->accels->len && !current_accel(); i++) {
-        if (!try_accel(o, o->accels->pdata[i], &failed, errp)) {
+    while (tried < o->accels->len && !current_accel()) {
+        if (!try_accel(o, o->accels->pdata[tried++], errp)) {
             return false;
         }
     }
@@ -271,7 +271,7 @@ bool start_accel(const Options *o, Error **errp)
         error_setg(errp, "no accelerator found (this binary has: %s)", names);
         return false;
     }
-    if (failed && !o->qtest) {
+    if (tried > 1 && !o->qtest) {
         error_report("falling back to %s", current_accel_name());
     }
     return true;
