@@ -512,6 +512,81 @@ static void test_contention(const void *data)
     g_assert_cmpuint(guest_read64(DATA + 8), ==, 2 * rounds * c->second);
 }
 
+typedef struct Ordering {
+    const char *name;
+    uint32_t store, barrier, load;
+} Ordering;
+
+static const Ordering orderings[] = {
+    { "dmb", 0xf9000020, 0xd5033bbf, 0xf9400045 },
+    { "dsb", 0xf9000020, 0xd5033b9f, 0xf9400045 },
+    { "stlr-ldar", 0xc89ffc20, A64_WORD_NOP, 0xc8dffc45 },
+};
+
+#define ORDERING_STEPS  UINT64_C(1000000)
+#define ORDERING_SEEN_A (GUEST_RAM_BASE + 0x1000000)
+#define ORDERING_SEEN_B (GUEST_RAM_BASE + 0x2000000)
+
+/* Returns how often the vCPUs really ran side by side. */
+static uint64_t run_ordering(const Ordering *o)
+{
+    uint64_t i, before = 0, overlaps = 0;
+    GuestThread ta, tb;
+
+    /*
+     * str x4, [x6] ; 1: ldr x5, [x7] ; cbz x5, 1b (both are there)
+     * 2: add x0, x0, #1 ; store ; barrier ; load x5 ; str x5, [x3], #8
+     *    cmp x0, x4 ; b.lo 2b ; wfi
+     */
+    GUEST_CODE(CODE, A64_WORD_STR(4, 6), A64_WORD_LDR(5, 7), 0xb4ffffe5,
+               0x91000400, o->store, o->barrier, o->load, 0xf8008465,
+               0xeb04001f, 0x54ffff43, A64_WORD_WFI);
+    for (i = 0; i < 4; i++) {
+        guest_write64(DATA + 64 * i, 0);
+    }
+    va->env->xregs[6] = vb->env->xregs[7] = DATA + 128;
+    va->env->xregs[7] = vb->env->xregs[6] = DATA + 192;
+    regs(va, 0, DATA);
+    va->env->xregs[2] = DATA + 64;
+    va->env->xregs[3] = ORDERING_SEEN_A;
+    regs(vb, 0, DATA + 64);
+    vb->env->xregs[2] = DATA;
+    vb->env->xregs[3] = ORDERING_SEEN_B;
+    va->env->xregs[4] = vb->env->xregs[4] = ORDERING_STEPS;
+    guest_start(&ta, va, CODE);
+    guest_start(&tb, vb, CODE);
+    guest_join(&ta);
+    guest_join(&tb);
+    for (i = 1; i <= ORDERING_STEPS; i++) {
+        uint64_t j = guest_read64(ORDERING_SEEN_A + 8 * (i - 1)) + 1;
+
+        overlaps += j != before; /* the other one moved meanwhile */
+        before = j;
+        if (j <= ORDERING_STEPS) {
+            g_assert_cmpuint(guest_read64(ORDERING_SEEN_B + 8 * (j - 1)), >=,
+                             i);
+        }
+    }
+    return overlaps;
+}
+
+/*
+ * Store buffering: each vCPU stores a rising number to its own word, then
+ * loads the other's. If a saw less than j after storing i, then b, having
+ * stored j, must see at least i: else both loads overtook both stores.
+ * Without the barrier this fails wherever the two run at the same time.
+ */
+static void test_ordering(const void *data)
+{
+    uint64_t overlaps = 0;
+    unsigned tries;
+
+    for (tries = 0; tries < 10 && overlaps < 10000; tries++) {
+        overlaps += run_ordering(data);
+    }
+    g_test_message("%" PRIu64 " steps overlapped in %u runs", overlaps, tries);
+}
+
 int main(int argc, char **argv)
 {
     MemoryRegion dev;
@@ -545,6 +620,12 @@ int main(int argc, char **argv)
                                             contentions[i].name, NULL);
 
         g_test_add_data_func(path, &contentions[i], test_contention);
+    }
+    for (i = 0; i < ARRAY_SIZE(orderings); i++) {
+        g_autofree char *path = g_strconcat("/tcg-engine/ordering/",
+                                            orderings[i].name, NULL);
+
+        g_test_add_data_func(path, &orderings[i], test_ordering);
     }
     return g_test_run();
 }
