@@ -54,12 +54,13 @@ static bool gicv3_cpu_post_load(void *opaque, int version_id, Error **errp)
         return false;
     }
     for (int g = 0; g < GICV3_NUM_GROUPS; g++) {
-        if (cs->icc_bpr[g] < min_bpr[g] || cs->icc_bpr[g] > 7) {
-            error_setg(errp,
-                       "icc_bpr[%d] is %" PRIu64 ", expected %" PRIu64 " to 7",
-                       g, cs->icc_bpr[g], min_bpr[g]);
+        if (cs->icc_bpr[g] > 7) {
+            error_setg(errp, "icc_bpr[%d] is %" PRIu64 ", expected at most 7",
+                       g, cs->icc_bpr[g]);
             return false;
         }
+        /* Other senders let a guest store less than there are bits for. */
+        cs->icc_bpr[g] = MAX(cs->icc_bpr[g], min_bpr[g]);
     }
     return true;
 }

@@ -354,7 +354,6 @@ static void test_vmstate_hostile(void)
         { OFF_SHIFT, 0, "displaced" },
         { 3, 0x10, "two security states" },
         { CPU + 7, 1, "LPIs" },
-        { CPU + OFF_BPR + 7, 1, "icc_bpr[0] is 1, expected 2 to 7" },
         { CPU + OFF_BPR + 7, 8, "icc_bpr[0] is 8" },
         { CPU + OFF_BPR + 16, 0xff, "icc_bpr[2]" },
     };
