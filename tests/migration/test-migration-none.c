@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 
 #include <glib/gstdio.h>
+#include <signal.h>
 
 #include "framework.h"
 
@@ -355,6 +356,59 @@ static const MigrationTest cancel_test = {
     .during = cancel_and_again,
 };
 
+/*
+ * The main loop never waits for a peer: while the other process is stopped,
+ * each side's monitor answers, and the source can be told to give up.
+ */
+static void assert_answers(QTestState *s)
+{
+    gint64 begin_us = g_get_monotonic_time();
+
+    for (int i = 0; i < 50; i++) {
+        g_autoptr(json_object) r = migration_query(s);
+    }
+    g_assert_cmpint(g_get_monotonic_time() - begin_us, <, 2000000);
+}
+
+static void hold_target_still(MigrationPair *p)
+{
+    migration_wait(p->src, "active");
+    qtest_signal(p->dst, SIGSTOP);
+    g_usleep(100000);
+    assert_answers(p->src);
+    g_assert_cmpstr(migration_status(p->src), ==, "active");
+    g_autoptr(json_object)
+        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+    migration_wait(p->src, "cancelled");
+    qtest_assert_status(p->src, "running");
+    qtest_signal(p->dst, SIGCONT);
+}
+
+static const MigrationTest still_target_test = {
+    .name = "/migration/none/target-stands-still-source-answers",
+    .params = "'max-bandwidth':0",
+    .ram_mib = 128,
+    .during = hold_target_still,
+    .end = MIGRATION_TARGET_FAILS,
+};
+
+static void hold_source_still(MigrationPair *p)
+{
+    migration_wait(p->src, "active");
+    qtest_signal(p->src, SIGSTOP);
+    assert_answers(p->dst);
+    g_assert_cmpstr(migration_status(p->dst), ==, "active");
+    qtest_assert_status(p->dst, "inmigrate");
+    qtest_signal(p->src, SIGCONT);
+    migration_set_params(p->src, "'max-bandwidth':0");
+}
+
+static const MigrationTest still_source_test = {
+    .name = "/migration/none/source-stands-still-target-answers",
+    .params = "'max-bandwidth':1000000",
+    .during = hold_source_still,
+};
+
 /* What may not be done while it runs; and two at once. */
 static void try_things(MigrationPair *p)
 {
@@ -495,6 +549,8 @@ static void add_tests(void)
         &cancel_test,
         &rules_test,
         &target_refuses_test,
+        &still_target_test,
+        &still_source_test,
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
