@@ -74,7 +74,7 @@ static void TSA_NO_CHECK wait_for_user(MigrationState *s)
 }
 
 /* State to `device`, by way of `pre-switchover` if the user wants that. BQL. */
-static bool enter_device_state(MigrationState *s, Error **errp)
+static bool enter_device_state(MigrationState *s, int64_t *t, Error **errp)
 {
     MigrationStatus from = MIGRATION_STATUS_ACTIVE;
     bool ok = true;
@@ -85,6 +85,7 @@ static bool enter_device_state(MigrationState *s, Error **errp)
         from = MIGRATION_STATUS_PRE_SWITCHOVER;
         if (ok) {
             wait_for_user(s);
+            *t = get_clock(); /* a user's pause is not ours */
         }
     }
     if (!ok || atomic_load(&s->quit) ||
@@ -129,10 +130,9 @@ static QIOChannelBuffer *stop_and_save(MigrationState *s, int64_t *begin_ns,
     *begin_ns = *t = get_clock();
     stop_guest(s, *t);
     lap(s, &b->stop_ns, t);
-    if (!enter_device_state(s, errp)) {
+    if (!enter_device_state(s, t, errp)) {
         return NULL;
     }
-    *t = get_clock(); /* a user's pause is not ours */
     buffer = save_devices(s, errp);
     lap(s, &b->save_ns, t);
     return buffer;

@@ -5,6 +5,8 @@
  */
 #include "qemu/osdep.h"
 
+#include "qemu/tsan.h"
+
 #include "qemu-file-internal.h"
 
 static QEMUFile *file_new(QIOChannel *ioc, bool writable)
@@ -140,10 +142,13 @@ bool qemu_fflush(QEMUFile *f, Error **errp)
     Error *err = NULL;
 
     assert(f->writable);
+    /* What was put by reference may be changing. */
+    tsan_ignore_reads_begin();
     if (f->niov && !qemu_file_error(f) &&
         !qio_channel_writev_all(f->ioc, f->iov, f->niov, &err)) {
         qemu_file_set_error_obj(f, -EIO, err);
     }
+    tsan_ignore_reads_end();
     f->niov = 0;
     f->pending = 0;
     f->buf_used = 0;

@@ -2,6 +2,8 @@
 /* Zero page check: see zero-page.h for the contract. */
 #include "qemu/osdep.h"
 
+#include "qemu/tsan.h"
+
 #include "ram/zero-page.h"
 
 /*
@@ -36,12 +38,12 @@ bool ram_page_is_zero_scalar(const void *page, size_t len_bytes)
     return true;
 }
 
-static inline bool vec_is_zero(const ZeroVec *v)
+static inline bool TSAN_UNCHECKED vec_is_zero(const ZeroVec *v)
 {
     return ((*v)[0] | (*v)[1] | (*v)[2] | (*v)[3]) == 0;
 }
 
-bool ram_page_is_zero(const void *page, size_t len_bytes)
+bool TSAN_UNCHECKED ram_page_is_zero(const void *page, size_t len_bytes)
 {
     const ZeroVec *v = page;
     const ZeroVec *end = v + len_bytes / sizeof(ZeroVec);
