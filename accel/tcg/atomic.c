@@ -65,11 +65,8 @@ static uint64_t cas_size(void *p, unsigned lg, uint64_t expected, uint64_t val)
     }
 }
 
-#ifdef __x86_64__
-__attribute__((target("cx16")))
-#endif
-static unsigned __int128
-cas_128(void *p, unsigned __int128 expected, unsigned __int128 val)
+static unsigned __int128 cas_128(void *p, unsigned __int128 expected,
+                                 unsigned __int128 val)
 {
     return __sync_val_compare_and_swap((unsigned __int128 *)p, expected, val);
 }

@@ -100,5 +100,6 @@ int main(int argc, char **argv)
         bench_loop(v, &loops[i]);
     }
     bench_faults(v);
+    bql_unlock();
     return 0;
 }

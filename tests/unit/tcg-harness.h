@@ -7,6 +7,7 @@
 #ifndef TESTS_UNIT_TCG_HARNESS_H
 #define TESTS_UNIT_TCG_HARNESS_H
 
+#include "qemu/main-loop.h"
 #include "tcg-int.h"
 
 #define GUEST_RAM_BASE  UINT64_C(0x40000000)
@@ -15,7 +16,7 @@
 #define GUEST_VECTORS UINT64_C(0x40100000)
 
 /* Once per process. */
-void guest_init(void);
+void guest_init(void) TSA_ACQUIRE(bql);
 RAMBlock *guest_ram(void);
 MemoryRegion *guest_ram_region(void);
 

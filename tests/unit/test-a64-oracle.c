@@ -282,6 +282,7 @@ static void add_groups(const char *path)
 
 int main(int argc, char **argv)
 {
+    int ret;
     uint32_t page[1024];
     unsigned i;
 
@@ -294,5 +295,7 @@ int main(int argc, char **argv)
     }
     guest_write(CODE & TCG_PAGE_MASK, page, sizeof(page));
     add_groups(g_getenv("A64_ORACLE"));
-    return g_test_run();
+    ret = g_test_run();
+    bql_unlock();
+    return ret;
 }

@@ -589,6 +589,7 @@ static void test_ordering(const void *data)
 
 int main(int argc, char **argv)
 {
+    int ret;
     MemoryRegion dev;
     unsigned i;
 
@@ -627,5 +628,7 @@ int main(int argc, char **argv)
 
         g_test_add_data_func(path, &orderings[i], test_ordering);
     }
-    return g_test_run();
+    ret = g_test_run();
+    bql_unlock();
+    return ret;
 }

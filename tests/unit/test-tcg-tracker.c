@@ -485,7 +485,7 @@ static const MemoryRegionOps slow_ops = {
 
 /* A vCPU that waits for the BQL in MMIO is out too: the BQL's holder may
  * clean. Otherwise this would never end. */
-static void test_clean_under_bql_while_mmio_waits(void)
+static void TSA_REQUIRES(bql) test_clean_under_bql_while_mmio_waits(void)
 {
     MemoryRegion mr;
     GuestThread t;
@@ -742,6 +742,7 @@ static void test_migrating_copy_is_exact(void)
 
 int main(int argc, char **argv)
 {
+    int ret;
     g_test_init(&argc, &argv, NULL);
     guest_init();
     va = guest_vcpu("cortex-a57");
@@ -779,5 +780,7 @@ int main(int argc, char **argv)
     ADD("attribution", test_attribution);
     ADD("cost", test_cost);
     ADD("migrating-copy-is-exact", test_migrating_copy_is_exact);
-    return g_test_run();
+    ret = g_test_run();
+    bql_unlock();
+    return ret;
 }
