@@ -31,7 +31,9 @@ typedef enum CPRegKind {
 struct ARMCPReg {
     uint64_t index;
     CPRegKind kind;
-    const ARMSysReg *reg; /* live, view, and constants that are registers */
+    /* Not the descriptor: it moves when a device adds registers. */
+    const char *name; /* NULL: AArch32's alone */
+    size_t offset;    /* live, view: of the uint64_t in CPUARMState */
     uint64_t reset;
     uint64_t value; /* stored */
 };
@@ -99,11 +101,12 @@ static void classify(ARMCPU *cpu, ARMCPReg *r)
         r->kind = CPREG_CONST;
     } else if (reg && (reg->flags & ARM_SR_CONST)) {
         r->kind = CPREG_CONST;
-        r->reg = reg;
+        r->name = reg->name;
         r->reset = is_a64 ? reg->resetvalue : (uint32_t)reg->resetvalue;
     } else if (reg && reg->offset) {
         r->kind = is_a64 ? CPREG_LIVE : CPREG_VIEW;
-        r->reg = reg;
+        r->name = reg->name;
+        r->offset = reg->offset;
     } else {
         r->kind = fixed_by_hardware(r->index, r->reset) ? CPREG_CONST
                                                         : CPREG_STORED;
@@ -148,13 +151,18 @@ void arm_cpregs_reset(ARMCPU *cpu)
     }
 }
 
+static uint64_t *live_value(ARMCPU *cpu, const ARMCPReg *r)
+{
+    return (uint64_t *)((char *)&cpu->env + r->offset);
+}
+
 static uint64_t cpreg_get(ARMCPU *cpu, const ARMCPReg *r)
 {
     switch (r->kind) {
     case CPREG_LIVE:
-        return arm_sysreg_read_raw(&cpu->env, r->reg);
+        return *live_value(cpu, r);
     case CPREG_VIEW:
-        return (uint32_t)arm_sysreg_read_raw(&cpu->env, r->reg);
+        return (uint32_t)*live_value(cpu, r);
     case CPREG_CONST:
         return r->reset;
     case CPREG_STORED:
@@ -167,7 +175,7 @@ static bool cpreg_set(ARMCPU *cpu, ARMCPReg *r, uint64_t val, Error **errp)
 {
     switch (r->kind) {
     case CPREG_LIVE:
-        arm_sysreg_write_raw(&cpu->env, r->reg, val);
+        *live_value(cpu, r) = val;
         return true;
     case CPREG_VIEW:
         return true; /* what it shows comes later in the list */
@@ -176,7 +184,7 @@ static bool cpreg_set(ARMCPU *cpu, ARMCPReg *r, uint64_t val, Error **errp)
             error_setg(errp,
                        "system register %s (0x%" PRIx64 ") is 0x%" PRIx64
                        " in the stream but always 0x%" PRIx64 " on this CPU",
-                       r->reg ? r->reg->name : "of AArch32", r->index, val,
+                       r->name ? r->name : "of AArch32", r->index, val,
                        r->reset);
             return false;
         }

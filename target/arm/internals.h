@@ -41,9 +41,6 @@ void arm_sysregs_free(ARMCPU *cpu);
 /* Storage to its reset values. */
 void arm_sysregs_reset(ARMCPU *cpu);
 ARMSysReg *arm_sysreg_find(const ARMCPU *cpu, uint16_t enc);
-/* The stored value, without side effects; 0 if there is no storage. */
-uint64_t arm_sysreg_read_raw(const CPUARMState *env, const ARMSysReg *r);
-void arm_sysreg_write_raw(CPUARMState *env, const ARMSysReg *r, uint64_t val);
 
 /* ---- cpregs.c: the list that travels in the section `cpu` ---- */
 

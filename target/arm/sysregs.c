@@ -86,18 +86,6 @@ void arm_sysreg_write(CPUARMState *env, const ARMSysReg *r, uint64_t val)
     write_register(env, r, val);
 }
 
-uint64_t arm_sysreg_read_raw(const CPUARMState *env, const ARMSysReg *r)
-{
-    return r->flags & ARM_SR_CONST || !r->offset ? r->resetvalue
-                                                 : *storage(env, r);
-}
-
-void arm_sysreg_write_raw(CPUARMState *env, const ARMSysReg *r, uint64_t val)
-{
-    assert(!(r->flags & ARM_SR_CONST) && r->offset);
-    *storage(env, r) = val;
-}
-
 void arm_sysregs_reset(ARMCPU *cpu)
 {
     for (size_t i = 0; i < cpu->sysregs_count; i++) {

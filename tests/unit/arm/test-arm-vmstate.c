@@ -6,6 +6,7 @@
 
 #include "arm-test.h"
 #include "qemu/error.h"
+#include "target/arm/sysreg.h"
 
 #define VERSION 22
 /* Offsets in the section. */
@@ -95,6 +96,20 @@ static void test_state_survives(void)
     g_assert_true(arm_test_load(vmsd_of(b), b, VERSION, bytes->data, bytes->len,
                                 NULL, &error_abort));
     g_assert_cmpmem(&b->env, sizeof(b->env), &a->env, sizeof(a->env));
+}
+
+/* Registers that a device adds move the descriptors, not the list. */
+static void test_added_registers(void)
+{
+    static ARMSysReg more[300];
+    ARMCPU *cpu = arm_test_cpu_new("cortex-a57", NULL);
+
+    for (int i = 0; i < 300; i++) {
+        more[i] = (ARMSysReg){ .name = "x",
+                               .enc = ARM_SYSREG_ENC(3, 5, 0, 0, 0) + i };
+    }
+    arm_cpu_add_sysregs(cpu, more, 300, NULL);
+    arm_test_round_trip(vmsd_of(cpu), cpu, VERSION, "cpu-cortex-a57.bin");
 }
 
 static uint8_t *section_copy(size_t *len)
@@ -195,6 +210,7 @@ int main(int argc, char **argv)
     g_test_add_func("/arm/vmstate/reset-state-is-the-same",
                     test_reset_state_is_the_same);
     g_test_add_func("/arm/vmstate/state-survives", test_state_survives);
+    g_test_add_func("/arm/vmstate/added-registers", test_added_registers);
     g_test_add_func("/arm/vmstate/hostile", test_hostile);
     g_test_add_func("/arm/vmstate/short-list", test_short_list);
     g_test_add_func("/arm/vmstate/other-model", test_other_model);
