@@ -71,12 +71,27 @@ static GPtrArray *blocks_without_vga(void)
     return blocks;
 }
 
+/* What was marked before the client had a user is not its matter. */
+static void forget_marks(unsigned client)
+{
+    g_autoptr(GPtrArray) blocks = qemu_ram_blocks_snapshot();
+
+    for (guint i = 0; i < blocks->len; i++) {
+        RAMBlock *rb = blocks->pdata[i];
+
+        ram_block_collect_dirty(rb, 0, rb->max_length, client, NULL);
+    }
+}
+
 bool memory_global_dirty_log_start(unsigned users, Error **errp)
 {
     unsigned old = memory_global_dirty_log_users();
 
     assert(bql_locked());
     assert(users && !(users & ~GLOBAL_DIRTY_MASK) && !(users & old));
+    if (users & GLOBAL_DIRTY_DIRTY_RATE) {
+        forget_marks(DIRTY_MEMORY_RATE);
+    }
     if (!old) {
         g_autoptr(GPtrArray) blocks = blocks_without_vga();
 

@@ -90,6 +90,36 @@ void physical_memory_set_dirty_range(ram_addr_t start, ram_addr_t length,
     }
 }
 
+static bool mark_page(RAMBlock *rb, uint64_t bit, unsigned mask)
+{
+    bool is_new = false;
+
+    for (unsigned client = 0; client < DIRTY_MEMORY_NUM; client++) {
+        /*
+         * Not skip-if-already-set: a taker that comes between needs this
+         * release to see what the writer stored.
+         */
+        if (mask & (1u << client)) {
+            is_new |= !test_and_set_bit_atomic(bit, rb->dirty[client]);
+        }
+    }
+    return is_new;
+}
+
+uint64_t ram_block_set_dirty_pages(RAMBlock *rb, uint64_t first_page,
+                                   uint64_t nr_pages, unsigned mask)
+{
+    uint64_t bit = rb->dirty_phase + first_page, nr_new = 0;
+
+    assert(!(mask & (1u << DIRTY_MEMORY_CODE)) && mask);
+    assert_in_block(rb, first_page << DIRTY_PAGE_BITS,
+                    nr_pages << DIRTY_PAGE_BITS);
+    for (uint64_t i = 0; i < nr_pages; i++) {
+        nr_new += mark_page(rb, bit + i, mask);
+    }
+    return nr_new;
+}
+
 uint64_t ram_block_merge_dirty(RAMBlock *rb, uint64_t first_page, uint64_t *src,
                                uint64_t src_first, uint64_t nr_pages,
                                unsigned sweep_flags, unsigned mask)

@@ -71,7 +71,7 @@ static size_t bitmap_bytes(const TcgRam *ram)
                     TCG_PAGE_SIZE);
 }
 
-static uint64_t *alloc_bitmap(const TcgRam *ram)
+uint64_t *tcg_page_bitmap_new(const TcgRam *ram)
 {
     void *p = mmap(NULL, bitmap_bytes(ram), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -79,29 +79,51 @@ static uint64_t *alloc_bitmap(const TcgRam *ram)
     return p == MAP_FAILED ? NULL : p;
 }
 
+void tcg_page_bitmap_free(const TcgRam *ram, uint64_t **map)
+{
+    if (*map) {
+        munmap(*map, bitmap_bytes(ram));
+        *map = NULL;
+    }
+}
+
 static void free_bitmaps(TcgRam *ram)
 {
-    uint64_t **maps[] = { &ram->log, &ram->writable, &ram->collected };
-    unsigned i;
-
-    for (i = 0; i < ARRAY_SIZE(maps); i++) {
-        if (*maps[i]) {
-            munmap(*maps[i], bitmap_bytes(ram));
-            *maps[i] = NULL;
-        }
-    }
+    tcg_page_bitmap_free(ram, &ram->log);
+    tcg_page_bitmap_free(ram, &ram->writable);
+    tcg_page_bitmap_free(ram, &ram->collected);
 }
 
 static bool alloc_bitmaps(TcgRam *ram)
 {
-    ram->log = alloc_bitmap(ram);
-    ram->writable = alloc_bitmap(ram);
-    ram->collected = alloc_bitmap(ram);
+    ram->log = tcg_page_bitmap_new(ram);
+    ram->writable = tcg_page_bitmap_new(ram);
+    ram->collected = tcg_page_bitmap_new(ram);
     if (ram->log && ram->writable && ram->collected) {
         return true;
     }
     free_bitmaps(ram);
     return false;
+}
+
+static bool bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
+{
+    if (!test_bit_atomic(page, ram->writable)) {
+        tcg_test_point(TCG_POINT_FAULT, v);
+        test_and_set_bit_atomic(page, ram->writable);
+        tcg_test_point(TCG_POINT_FAULT_HALF, v);
+    }
+    /*
+     * Also when the page was writable already: the vCPU that made it so may
+     * not have got to this yet, and a collect that comes after our store must
+     * find the page.
+     */
+    if (!test_bit_atomic(page, ram->log) &&
+        !test_bit_atomic(page, ram->collected) &&
+        !test_and_set_bit_atomic(page, ram->log)) {
+        tcg_count(&v->stats.dirty_faults);
+    }
+    return true;
 }
 
 static bool bitmap_start(RAMBlock *const *blocks, size_t nr_blocks,
@@ -121,7 +143,7 @@ static bool bitmap_start(RAMBlock *const *blocks, size_t nr_blocks,
     }
     for (i = 0; i < nr_blocks; i++) {
         /* Release: who sees it sees the bitmaps. */
-        atomic_store_explicit(&tcg_ram_get(blocks[i])->tracked, true,
+        atomic_store_explicit(&tcg_ram_get(blocks[i])->mark, bitmap_mark,
                               memory_order_release);
     }
     /* Write entries from before are gone after this. */
@@ -135,31 +157,12 @@ static void bitmap_stop(RAMBlock *const *blocks, size_t nr_blocks)
     size_t i;
 
     for (i = 0; i < nr_blocks; i++) {
-        atomic_store(&tcg_ram_get(blocks[i])->tracked, false);
+        atomic_store(&tcg_ram_get(blocks[i])->mark, NULL);
     }
     /* Nobody is in a fault that still uses the bitmaps after this. */
     tcg_handshake();
     for (i = 0; i < nr_blocks; i++) {
         free_bitmaps(tcg_ram_get(blocks[i]));
-    }
-}
-
-void tcg_bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
-{
-    if (!test_bit_atomic(page, ram->writable)) {
-        tcg_test_point(TCG_POINT_FAULT, v);
-        test_and_set_bit_atomic(page, ram->writable);
-        tcg_test_point(TCG_POINT_FAULT_HALF, v);
-    }
-    /*
-     * Also when the page was writable already: the vCPU that made it so may
-     * not have got to this yet, and a collect that comes after our store must
-     * find the page.
-     */
-    if (!test_bit_atomic(page, ram->log) &&
-        !test_bit_atomic(page, ram->collected) &&
-        !test_and_set_bit_atomic(page, ram->log)) {
-        tcg_count(&v->stats.dirty_faults);
     }
 }
 
@@ -203,7 +206,8 @@ static void collect_ram(TcgRam *ram, ram_addr_t start, ram_addr_t length)
 
 static bool is_tracked(TcgRam *ram)
 {
-    return atomic_load_explicit(&ram->tracked, memory_order_acquire);
+    return atomic_load_explicit(&ram->mark, memory_order_acquire) ==
+           bitmap_mark;
 }
 
 static void bitmap_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,

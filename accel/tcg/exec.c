@@ -66,6 +66,7 @@ TcgVcpu *tcg_vcpu_new(CPUState *cs)
     tcg_tlb_init(v);
     cs->accel_data = v;
     cs->exception_index = EXCP_NONE;
+    tcg_ring_vcpu_added(v);
     tcg_vcpu_register(v);
     return v;
 }
@@ -114,6 +115,10 @@ void tcg_exec(TcgVcpu *v)
         uint32_t interrupts = atomic_load_explicit(&cs->interrupt_request,
                                                    memory_order_acquire);
 
+        if (v->ring_full) {
+            tcg_ring_make_room(v);
+            continue;
+        }
         if (arm_interrupt_unmasked(v->env, interrupts)) {
             enter_interrupt(v, interrupts);
         }

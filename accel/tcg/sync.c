@@ -125,7 +125,7 @@ bool tcg_poll(TcgVcpu *v)
     }
     interrupts = atomic_load_explicit(&v->cs->interrupt_request,
                                       memory_order_acquire);
-    return vcpu_must_exit(v->cs) ||
+    return vcpu_must_exit(v->cs) || v->ring_full ||
            (interrupts & ~(CPU_INTERRUPT_HARD | CPU_INTERRUPT_FIQ)) ||
            arm_interrupt_unmasked(v->env, interrupts);
 }

@@ -33,6 +33,7 @@
 
 #include "qemu/thread.h"
 #include "system/accel-ops.h"
+#include "system/dirty-ring.h"
 #include "system/memory.h"
 #include "target/arm/a64-decode.h"
 #include "target/arm/cpu.h"
@@ -86,8 +87,15 @@ struct TcgBlock {
     TcgOp ops[];
 };
 
+/*
+ * Tracker: a store to @page is about to happen. @v is inside guest code.
+ * False: there is no room to note it; @v must leave and execute again.
+ */
+typedef struct TcgRam TcgRam;
+typedef bool TcgMarkFunc(TcgVcpu *v, TcgRam *ram, uint64_t page);
+
 /* What the engine keeps for one RAM block. Never freed while vCPUs exist. */
-typedef struct TcgRam {
+struct TcgRam {
     /* Constant. */
     RAMBlock *rb;
     uint8_t *host;
@@ -102,10 +110,16 @@ typedef struct TcgRam {
      */
     _Atomic uint64_t *code_mask;
 
-    /* The bitmap tracker's, see bitmap-tracker.c. */
-    _Atomic bool tracked;
-    uint64_t *log, *writable, *collected;
-} TcgRam;
+    /*
+     * The tracker's; NULL: not tracked. Release in start, acquire before a
+     * store: who sees it sees what the tracker made.
+     */
+    TcgMarkFunc *_Atomic mark;
+    /* Which pages a vCPU may have a write entry for; of both trackers. */
+    uint64_t *writable;
+    uint64_t *log, *collected; /* bitmap-tracker.c */
+    uint32_t slot;             /* ring-tracker.c; constant */
+};
 
 /*
  * TLB entry. A tag is the page's address, with the generation it belongs to
@@ -175,6 +189,9 @@ struct TcgVcpu {
     TcgRam *last_ram;
     bool event;         /* WFE's event register, own part */
     bool flush_pending; /* of the block cache, at the next look around */
+    bool ring_full;     /* leave guest code and wait for room */
+    bool ring_hard;     /* there was none at all */
+    DirtyRingProducer ring; /* gfns NULL: none; see ring-tracker.c */
     TcgVcpuStats stats;
 
     /* Atomic: how others reach this vCPU. */
@@ -251,11 +268,13 @@ void tcg_tlb_flush(TcgVcpu *v);
 void tcg_tlb_forget_writes(TcgVcpu *v); /* O(1) */
 /*
  * Find what is at @va, fill the TLB, and before a write mark the page dirty.
- * False: an exception was raised for @op.
+ * False: an exception was raised for @op, or v->pc is set and @op is to be
+ * executed again: leave tcg_run() in both cases.
  */
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                TcgTarget *t);
 TcgRam *tcg_ram_get(RAMBlock *rb);    /* made on first use; any thread */
+TcgRam *tcg_ram_of_slot(uint32_t slot); /* that was made */
 TcgRam *tcg_ram_next(unsigned *iter); /* NULL: no more; begin with 0 */
 
 /* ---- access.c: what the TLB's fast path could not do ---- */
@@ -315,8 +334,22 @@ void tcg_regs_store(TcgVcpu *v); /* v -> env */
 
 /* ---- bitmap-tracker.c ---- */
 extern const DirtyTrackerOps tcg_bitmap_tracker;
-/* A store to @page is about to happen; @ram is tracked. v is inside. */
-void tcg_bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page);
+/* Zeroed, one bit per page of @ram; NULL: no memory. */
+uint64_t *tcg_page_bitmap_new(const TcgRam *ram);
+void tcg_page_bitmap_free(const TcgRam *ram, uint64_t **map);
+
+/* ---- ring-tracker.c ---- */
+extern const DirtyTrackerOps tcg_ring_tracker;
+/*
+ * Entries of the rings from the next start on; 0: rings are not possible.
+ * False: not a possible size. BQL, while the tracker is not armed.
+ */
+bool tcg_ring_set_entries(uint64_t entries, Error **errp);
+uint32_t tcg_ring_entries(void);
+/* A new vCPU: gets a ring if others have one. BQL. */
+void tcg_ring_vcpu_added(TcgVcpu *v);
+/* v->ring_full is set. Wait for room; v is inside, and out meanwhile. */
+void tcg_ring_make_room(TcgVcpu *v);
 
 /*
  * Test hooks: called at points where a test wants to hold a thread, to force
@@ -325,6 +358,7 @@ void tcg_bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page);
 typedef enum TcgTestPoint {
     TCG_POINT_FAULT,          /* page found clean, nothing marked yet */
     TCG_POINT_FAULT_HALF,     /* writable set, log not yet */
+    TCG_POINT_RING_PUSHED,    /* in the ring, writable not yet */
     TCG_POINT_MARKED,         /* marked, store not done */
     TCG_POINT_STORED,         /* slow store done, vCPU still inside */
     TCG_POINT_COLLECTED,      /* log taken, not yet published */

@@ -64,9 +64,15 @@ TcgRam *tcg_ram_get(RAMBlock *rb)
     g_assert(ram->code_mask);
     n = atomic_load_explicit(&ram_list.nr, memory_order_relaxed);
     g_assert(n < MAX_RAMS);
+    ram->slot = n;
     ram_list.rams[n] = ram;
     atomic_store_explicit(&ram_list.nr, n + 1, memory_order_release);
     return ram;
+}
+
+TcgRam *tcg_ram_of_slot(uint32_t slot)
+{
+    return ram_list.rams[slot];
 }
 
 TcgRam *tcg_ram_next(unsigned *iter)
@@ -157,21 +163,31 @@ static TcgRam *ram_of(TcgVcpu *v, RAMBlock *rb)
     return v->last_ram;
 }
 
-static bool is_tracked(TcgRam *ram)
+static TcgMarkFunc *mark_func(TcgRam *ram)
 {
     /* Acquire: pairs with the release in the tracker's start. */
-    return atomic_load_explicit(&ram->tracked, memory_order_acquire);
+    return atomic_load_explicit(&ram->mark, memory_order_acquire);
 }
 
-/* A store to this page of RAM is coming: what must happen before. */
-static void prepare_write(TcgVcpu *v, TcgTlbEntry *e, vaddr va, TcgTarget *t)
+/*
+ * A store to this page of RAM is coming: what must happen before. False: it
+ * cannot happen now; @op is to be executed again.
+ */
+static bool prepare_write(TcgVcpu *v, const TcgOp *op, TcgTlbEntry *e, vaddr va,
+                          TcgTarget *t)
 {
-    if (is_tracked(t->ram)) {
-        tcg_bitmap_mark(v, t->ram, t->page);
+    TcgMarkFunc *mark = mark_func(t->ram);
+
+    if (mark) {
+        if (!mark(v, t->ram, t->page)) {
+            v->pc = tcg_op_pc(v, op);
+            return false;
+        }
         tcg_test_point(TCG_POINT_MARKED, v);
     }
     t->has_code = tcg_code_is_clean(t->ram, t->page);
     e->wtag = t->has_code ? TCG_TAG_NONE : (va & TCG_PAGE_MASK) | v->wgen;
+    return true;
 }
 
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
@@ -191,7 +207,7 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                   TCG_PAGE_BITS;
         if (is_write && e->wtag != ((va & TCG_PAGE_MASK) | v->wgen)) {
             tcg_count(&v->stats.tlb_fills);
-            prepare_write(v, e, va, t);
+            return prepare_write(v, op, e, va, t);
         }
         return true;
     }
@@ -218,20 +234,19 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
     if (access == TCG_FETCH || m.first > (t->phys & TCG_PAGE_MASK) ||
         m.last < (t->phys | ~TCG_PAGE_MASK) ||
         ((m.block_offset ^ t->phys) & ~TCG_PAGE_MASK)) {
-        if (is_write) {
-            TcgTlbEntry none;
-            prepare_write(v, &none, va, t);
-        }
-        return true;
+        TcgTlbEntry none;
+
+        return !is_write || prepare_write(v, op, &none, va, t);
     }
     e->rtag = rtag;
     e->wtag = m.readonly ? TCG_TAG_ROM : TCG_TAG_NONE;
     e->addend = (uintptr_t)m.host - va;
     e->ram = t->ram;
     if (is_write) {
-        prepare_write(v, e, va, t);
-    } else if (!m.readonly && !is_tracked(t->ram) &&
-               !tcg_code_is_clean(t->ram, t->page)) {
+        return prepare_write(v, op, e, va, t);
+    }
+    if (!m.readonly && !mark_func(t->ram) &&
+        !tcg_code_is_clean(t->ram, t->page)) {
         e->wtag = (va & TCG_PAGE_MASK) | v->wgen; /* spares a second miss */
     }
     return true;

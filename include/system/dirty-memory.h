@@ -16,9 +16,15 @@
  *   VGA        display; logged for regions with memory_region_set_log()
  *   CODE       inverted sense: a *clean* page holds code that an engine has
  *              cached. Marking it calls the invalidation hook.
- *   MIGRATION  all users of memory_global_dirty_log_start()
- * New blocks: VGA and CODE all set, MIGRATION all clear (a migration begins
- * with a send set of its own that has every page).
+ *   MIGRATION  GLOBAL_DIRTY_MIGRATION, a user of memory_global_dirty_log_start()
+ *   RATE       GLOBAL_DIRTY_DIRTY_RATE, likewise
+ * New blocks: VGA and CODE all set, the others all clear. A migration begins
+ * with a send set of its own that has every page, so what MIGRATION still has
+ * from before does not matter; RATE is cleared when its user starts.
+ *
+ * Who takes pages cleans them, for himself: a page that another client has
+ * taken and not yet cleaned is then reported to that client once more, which
+ * costs it a page sent twice and loses nothing.
  *
  * Threads: any, without the BQL, unless a function says otherwise.
  *
@@ -35,6 +41,7 @@ enum {
     DIRTY_MEMORY_VGA,
     DIRTY_MEMORY_CODE,
     DIRTY_MEMORY_MIGRATION,
+    DIRTY_MEMORY_RATE,
     DIRTY_MEMORY_NUM
 };
 #define DIRTY_CLIENTS_ALL    ((1u << DIRTY_MEMORY_NUM) - 1)
@@ -55,6 +62,16 @@ void ram_block_set_dirty(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
 /* The same by address in the RAM address space; within one block. */
 void physical_memory_set_dirty_range(ram_addr_t start, ram_addr_t length,
                                      unsigned mask);
+
+/**
+ * ram_block_set_dirty_pages: mark whole pages that a tracker found written
+ *
+ * @mask: clients without CODE
+ *
+ * Returns how many of the pages were new for at least one client in @mask.
+ */
+uint64_t ram_block_set_dirty_pages(RAMBlock *rb, uint64_t first_page,
+                                   uint64_t nr_pages, unsigned mask);
 
 /**
  * ram_block_merge_dirty: mark pages by a tracker's bitmap
@@ -146,7 +163,7 @@ enum {
  * memory_global_dirty_log_start: switch tracking on for @users
  *
  * The first user arms the tracker and calls the listeners' log_global_start;
- * further ones only count. A user that is on already is a bug (asserts). On
+ * further ones only count. The client RATE begins clear. A user that is on already is a bug (asserts). On
  * failure everything is as before. BQL.
  */
 bool memory_global_dirty_log_start(unsigned users, Error **errp);

@@ -130,5 +130,6 @@ void guest_stop(GuestThread *t)
     atomic_store(&t->v->cs->exit_request, true);
     tcg_ask(t->v);
     qemu_event_set(&t->v->wake);
+    qemu_event_set(&t->v->cs->wake);
     guest_join(t);
 }

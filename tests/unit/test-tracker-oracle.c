@@ -22,11 +22,37 @@
 #include "system/reset.h"
 #include "tracker-oracle.h"
 
+static void rings_of_256(void)
+{
+    tcg_ring_set_entries(256, &error_abort);
+}
+
+static void rings_of_4096(void)
+{
+    tcg_ring_set_entries(4096, &error_abort);
+}
+
 static const TrackerEngine engines[] = {
     {
         .name = "bitmap",
         .ops = &tcg_bitmap_tracker,
         .half = TCG_POINT_FAULT_HALF,
+    },
+    {
+        .name = "ring-256",
+        .ops = &tcg_ring_tracker,
+        .configure = rings_of_256,
+        .half = TCG_POINT_RING_PUSHED,
+        .collect_rearms = true,
+        .ring_entries = 256,
+    },
+    {
+        .name = "ring-4096",
+        .ops = &tcg_ring_tracker,
+        .configure = rings_of_4096,
+        .half = TCG_POINT_RING_PUSHED,
+        .collect_rearms = true,
+        .ring_entries = 4096,
     },
 };
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reaper: empties the dirty rings of all vCPUs into the block bitmaps.
+ *
+ * A reap of a ring, by whoever does it:
+ *
+ *   1 harvest   its entries into a private batch, translated to (block, page)
+ *               by the slots as they are now
+ *   2 reset     the engine re-protects the pages of the entries; afterwards
+ *               no vCPU can store to one of them unseen
+ *   3 publish   the pages are set in the block's bitmaps, for every client
+ *   4 epoch     counts on; vCPUs that wait for room go on
+ *
+ * A page is thus re-protected before anyone can learn that it is dirty, and
+ * so before its content is read. A store that comes after 2 makes a new entry.
+ *
+ * Rings are reaped as late as possible, because each reset makes the guest
+ * fault again on the pages that it keeps writing:
+ *   - a ring that is full (soft or hard): its vCPU leaves the guest, wakes the
+ *     reaper's thread and waits; only rings that are near full are reaped
+ *   - a collect: reaps all rings on its own thread, under the same lock: it
+ *     needs no other thread to be scheduled, and waits for a batch in flight
+ *   - a period: a backstop. Looks whether a ring is near full, and only then
+ *     reaps it; it finds something only if a wake-up was lost.
+ *
+ * The reaper's lock guards rings, slots and batch. Nothing here takes the
+ * big lock, or waits for a thread that might: a vCPU that waits for the BQL
+ * counts as out of the guest for reset.
+ *
+ * Slots: an entry is translated by the layout in which it was written. So who
+ * removes or changes a slot stops writes to it first, and removal reaps all
+ * rings under the old layout. What names no slot, or lies beyond its end, is
+ * dropped and counted.
+ *
+ * Used by: trackers with rings. Uses: dirty-ring.h, dirty-memory.h.
+ */
+#ifndef SYSTEM_DIRTY_REAPER_H
+#define SYSTEM_DIRTY_REAPER_H
+
+#include "system/dirty-ring.h"
+
+/* What the reaper needs of the engine that fills the rings. */
+typedef struct DirtyReaperEngine {
+    /*
+     * Required. Free all harvested entries after re-protecting their pages.
+     * Returns when no vCPU can store through the old permission. Called with
+     * the reaper's lock; must not wait for the BQL. Returns how many.
+     */
+    uint32_t (*reset)(void);
+} DirtyReaperEngine;
+
+/* Begin and end: the thread, nothing registered. Under the BQL. */
+bool dirty_reaper_start(const DirtyReaperEngine *engine, Error **errp);
+/*
+ * Reaps what is left, lets waiting vCPUs go, ends the thread, and forgets
+ * rings and slots.
+ */
+void dirty_reaper_stop(void);
+bool dirty_reaper_is_running(void); /* any thread */
+
+/*
+ * vCPUs come and go while the reaper runs. @gfns stays the caller's and must
+ * live until the ring is removed; removal reaps it first.
+ */
+void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries);
+void dirty_reaper_remove_ring(CPUState *cpu);
+
+/*
+ * What slot @slot means: pages [0, @nr_pages) are those of @rb from
+ * @first_page. A slot that is there already is an error (asserts). The block
+ * is ref'd.
+ */
+void dirty_reaper_add_slot(uint32_t slot, RAMBlock *rb, uint64_t first_page,
+                           uint64_t nr_pages);
+void dirty_reaper_remove_slot(uint32_t slot);
+
+/* Everything that vCPUs wrote before the call is published. Any thread. */
+void dirty_reaper_collect(void);
+/* Wait for the batch in flight, if there is one. Any thread. */
+void dirty_reaper_wait(void);
+
+/**
+ * dirty_reaper_vcpu_full: wait until @cpu's ring has been reaped
+ *
+ * @hard: there was no room at all; else it is near full
+ *
+ * On @cpu's thread, out of the guest. Returns earlier if @cpu
+ * was asked to leave its loop (exit_request): then the ring may be full still.
+ */
+void dirty_reaper_vcpu_full(CPUState *cpu, bool hard);
+
+/* Pages harvested from @cpu's ring since last asked; false: it has none. */
+bool dirty_reaper_attribute(CPUState *cpu, uint64_t *pages);
+
+/* Cumulative since the process started, but for *_now. */
+typedef struct DirtyReaperStats {
+    uint64_t entries_harvested;
+    uint64_t entries_refault; /* page was dirty for all clients already */
+    uint64_t entries_unknown; /* dropped: no such slot */
+    uint64_t entries_beyond;  /* dropped: past the slot's end */
+    uint64_t batches;         /* resets; also the epoch */
+    uint64_t reaps_full;      /* by a full ring */
+    uint64_t reaps_collect;   /* by a collect that found entries */
+    uint64_t reaps_period;    /* by the backstop */
+    uint64_t reaps_drain;     /* by a slot, ring or tracking that ends */
+    uint64_t reap_ns;         /* in all of them, and: */
+    uint64_t reset_ns;        /* of which in the engine's reset */
+    uint64_t longest_reap_ns;
+    uint64_t soft_full_exits;
+    uint64_t hard_full_exits;
+    uint64_t full_wait_ns; /* vCPUs out of the guest, waiting for room */
+    uint64_t longest_wait_ns;
+    uint64_t period_ms;
+    uint64_t thread_bql_acquisitions; /* by the reaper's thread: stays 0 */
+    unsigned rings_now, slots_now;
+} DirtyReaperStats;
+void dirty_reaper_get_stats(DirtyReaperStats *stats);
+
+/* One ring. */
+typedef struct DirtyReaperRingStats {
+    int cpu_index;
+    uint64_t harvested; /* since the ring was added */
+    uint64_t soft_full_exits, hard_full_exits;
+} DirtyReaperRingStats;
+/* GArray of them, in order of addition. Free with g_array_unref(). */
+GArray *dirty_reaper_ring_stats(void);
+
+/*
+ * Test hooks: where a test may hold a reap. NULL outside of tests.
+ */
+typedef enum DirtyReaperPoint {
+    DIRTY_REAPER_HARVESTED, /* entries taken, pages still writable */
+    DIRTY_REAPER_RESET,     /* re-protected, nothing published */
+    DIRTY_REAPER_PUBLISHED,
+    DIRTY_REAPER_WOKEN,     /* the thread, before it takes the lock */
+} DirtyReaperPoint;
+extern void (*dirty_reaper_test_hook)(DirtyReaperPoint point);
+
+#endif /* SYSTEM_DIRTY_REAPER_H */

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The reaper: see include/system/dirty-reaper.h. */
+#include "qemu/osdep.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "qemu/error.h"
+#include "qemu/main-loop.h"
+#include "system/cpus.h"
+#include "system/dirty-memory.h"
+#include "system/dirty-reaper.h"
+#include "system/ram-block.h"
+#include "trace-system.h"
+
+#include "dirty-stats.h"
+
+#define PERIOD_MS 1000
+
+typedef struct Ring {
+    CPUState *cpu;
+    DirtyRing ring;
+    bool full; /* its vCPU waits for a reap */
+    uint64_t harvested, attributed;
+    uint64_t soft_full_exits, hard_full_exits;
+} Ring;
+
+typedef struct Slot {
+    RAMBlock *rb;
+    uint64_t first_page, nr_pages;
+} Slot;
+
+typedef struct BatchPage {
+    RAMBlock *rb;
+    uint64_t page;
+} BatchPage;
+
+typedef enum Cause {
+    CAUSE_FULL,
+    CAUSE_COLLECT,
+    CAUSE_PERIOD,
+    CAUSE_DRAIN,
+    CAUSE_NUM
+} Cause;
+
+/* One per process, like the tracker that it belongs to. */
+static struct {
+    /* ---- guarded by lock ---- */
+    QemuMutex lock;
+    const DirtyReaperEngine *engine; /* NULL: not running */
+    GPtrArray *rings;                /* of Ring */
+    GHashTable *slots;               /* slot number -> Slot */
+    DirtyRingPage *pages;            /* harvest of one ring */
+    BatchPage *batch;
+    uint32_t nr_batch;     /* in batch */
+    uint32_t nr_unreset;   /* harvested since the last reset */
+    uint64_t batch_cap;    /* of pages and batch */
+
+    /* ---- guarded by the BQL ---- */
+    QemuThread thread;
+
+    /* ---- constant while the thread runs ---- */
+    int wake_fd;
+
+    /* ---- atomic ---- */
+    _Atomic bool running, quit;
+    struct {
+        _Atomic uint64_t harvested, refault, unknown, beyond, batches;
+        _Atomic uint64_t reaps[CAUSE_NUM];
+        _Atomic uint64_t reap_ns, reset_ns, longest_reap_ns;
+        _Atomic uint64_t soft_full, hard_full, full_wait_ns, longest_wait_ns;
+        _Atomic uint64_t bql_acquisitions;
+    } stats;
+} reaper = {
+    .lock = { PTHREAD_MUTEX_INITIALIZER },
+};
+
+void (*dirty_reaper_test_hook)(DirtyReaperPoint point);
+
+static void test_point(DirtyReaperPoint point)
+{
+    if (unlikely(dirty_reaper_test_hook)) {
+        dirty_reaper_test_hook(point);
+    }
+}
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+    dirty_stats_add(counter, n);
+}
+
+static void note_longest(_Atomic uint64_t *longest, uint64_t ns)
+{
+    uint64_t old = dirty_stats_get(longest);
+
+    while (ns > old && !atomic_compare_exchange_weak(longest, &old, ns)) {
+        /* old is what another thread noted meanwhile */
+    }
+}
+
+static void slot_free(void *p)
+{
+    Slot *slot = p;
+
+    qemu_ram_unref(slot->rb);
+    g_free(slot);
+}
+
+static Ring *find_ring_locked(CPUState *cpu)
+{
+    for (guint i = 0; reaper.rings && i < reaper.rings->len; i++) {
+        Ring *r = reaper.rings->pdata[i];
+
+        if (r->cpu == cpu) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+/* ---- one batch ---- */
+
+static void publish_locked(void)
+{
+    uint32_t i = 0, n;
+    uint64_t fresh = 0;
+
+    for (; i < reaper.nr_batch; i += n) {
+        const BatchPage *b = &reaper.batch[i];
+
+        /* Writers mostly go upwards: one call for a run of pages. */
+        for (n = 1; i + n < reaper.nr_batch && b[n].rb == b->rb &&
+                    b[n].page == b->page + n;
+             n++) {
+        }
+        fresh += ram_block_set_dirty_pages(b->rb, b->page, n,
+                                           DIRTY_CLIENTS_NOCODE);
+    }
+    count(&reaper.stats.refault, reaper.nr_batch - fresh);
+    reaper.nr_batch = 0;
+}
+
+/* Reset what was harvested, then publish it. */
+static void finish_batch_locked(void)
+{
+    int64_t begin_ns;
+
+    if (reaper.nr_unreset == 0) {
+        return;
+    }
+    test_point(DIRTY_REAPER_HARVESTED);
+    begin_ns = dirty_stats_clock_ns();
+    reaper.engine->reset();
+    count(&reaper.stats.reset_ns, dirty_stats_clock_ns() - begin_ns);
+    reaper.nr_unreset = 0;
+    test_point(DIRTY_REAPER_RESET);
+    publish_locked();
+    count(&reaper.stats.batches, 1);
+    test_point(DIRTY_REAPER_PUBLISHED);
+}
+
+static void add_to_batch_locked(const DirtyRingPage *page)
+{
+    const Slot *slot = g_hash_table_lookup(reaper.slots,
+                                           GUINT_TO_POINTER(page->slot));
+
+    if (!slot) {
+        count(&reaper.stats.unknown, 1);
+    } else if (page->offset >= slot->nr_pages) {
+        count(&reaper.stats.beyond, 1);
+    } else {
+        reaper.batch[reaper.nr_batch++] = (BatchPage){
+            slot->rb,
+            slot->first_page + page->offset,
+        };
+    }
+}
+
+/* At most one round through the ring: a fast writer does not keep us here. */
+static uint32_t harvest_locked(Ring *r)
+{
+    uint32_t n;
+
+    if (reaper.nr_unreset + r->ring.entries > reaper.batch_cap) {
+        finish_batch_locked();
+    }
+    n = dirty_ring_harvest(&r->ring, reaper.pages, r->ring.entries);
+    for (uint32_t i = 0; i < n; i++) {
+        add_to_batch_locked(&reaper.pages[i]);
+    }
+    reaper.nr_unreset += n;
+    r->harvested += n;
+    return n;
+}
+
+/* ---- a reap ---- */
+
+static bool near_full(const Ring *r)
+{
+    return r->full ||
+           dirty_ring_has(&r->ring, dirty_ring_soft_limit(r->ring.entries));
+}
+
+static bool reaps(const Ring *r, Cause cause)
+{
+    return cause == CAUSE_COLLECT || cause == CAUSE_DRAIN || near_full(r);
+}
+
+static const char *cause_name(Cause cause)
+{
+    static const char *const names[CAUSE_NUM] = {
+        [CAUSE_FULL] = "full",
+        [CAUSE_COLLECT] = "collect",
+        [CAUSE_PERIOD] = "period",
+        [CAUSE_DRAIN] = "drain",
+    };
+
+    return names[cause];
+}
+
+static void reap_locked(Cause cause)
+{
+    int64_t begin_ns = dirty_stats_clock_ns();
+    uint64_t entries = 0, ns;
+
+    if (!reaper.engine) {
+        return;
+    }
+    for (guint i = 0; i < reaper.rings->len; i++) {
+        Ring *r = reaper.rings->pdata[i];
+
+        if (reaps(r, cause)) {
+            entries += harvest_locked(r);
+        }
+    }
+    finish_batch_locked();
+    for (guint i = 0; i < reaper.rings->len; i++) {
+        Ring *r = reaper.rings->pdata[i];
+
+        /* It was reaped: see reaps(). Its vCPU is out and writes nothing. */
+        if (r->full) {
+            r->full = false;
+            qemu_event_set(&r->cpu->wake);
+        }
+    }
+    if (entries == 0) {
+        return;
+    }
+    ns = dirty_stats_clock_ns() - begin_ns;
+    count(&reaper.stats.harvested, entries);
+    count(&reaper.stats.reaps[cause], 1);
+    count(&reaper.stats.reap_ns, ns);
+    note_longest(&reaper.stats.longest_reap_ns, ns);
+    trace_dirty_reaper_reap(cause_name(cause), entries, ns);
+}
+
+void dirty_reaper_collect(void)
+{
+    QEMU_LOCK_GUARD(&reaper.lock);
+    reap_locked(CAUSE_COLLECT);
+}
+
+void dirty_reaper_wait(void)
+{
+    qemu_mutex_lock(&reaper.lock);
+    qemu_mutex_unlock(&reaper.lock);
+}
+
+/* ---- the thread ---- */
+
+static void wake_thread(void)
+{
+    uint64_t one = 1;
+    ssize_t n;
+
+    do {
+        n = write(reaper.wake_fd, &one, sizeof(one));
+    } while (n < 0 && errno == EINTR);
+    /* EAGAIN: it has been told so often that it will surely look. */
+}
+
+static void *reaper_thread(void *opaque)
+{
+    struct pollfd pfd = { .fd = reaper.wake_fd, .events = POLLIN };
+
+    for (;;) {
+        uint64_t told;
+        bool woken = poll(&pfd, 1, PERIOD_MS) > 0;
+
+        if (woken && read(reaper.wake_fd, &told, sizeof(told)) < 0) {
+            woken = false;
+        }
+        if (atomic_load(&reaper.quit)) {
+            break;
+        }
+        if (woken) {
+            test_point(DIRTY_REAPER_WOKEN);
+        }
+        WITH_QEMU_LOCK_GUARD(&reaper.lock)
+        {
+            reap_locked(woken ? CAUSE_FULL : CAUSE_PERIOD);
+        }
+        atomic_store_explicit(&reaper.stats.bql_acquisitions,
+                              bql_acquisitions_of_this_thread(),
+                              memory_order_relaxed);
+    }
+    return NULL;
+}
+
+/* ---- begin and end ---- */
+
+bool dirty_reaper_start(const DirtyReaperEngine *engine, Error **errp)
+{
+    assert(bql_locked() && engine->reset);
+    reaper.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (reaper.wake_fd < 0) {
+        error_setg_errno(errp, errno, "eventfd");
+        return false;
+    }
+    atomic_store(&reaper.quit, false);
+    WITH_QEMU_LOCK_GUARD(&reaper.lock)
+    {
+        assert(!reaper.engine);
+        reaper.engine = engine;
+        reaper.rings = g_ptr_array_new_with_free_func(g_free);
+        reaper.slots = g_hash_table_new_full(NULL, NULL, NULL, slot_free);
+    }
+    if (!qemu_thread_create(&reaper.thread, "dirty-reaper", reaper_thread, NULL,
+                            QEMU_THREAD_JOINABLE, errp)) {
+        WITH_QEMU_LOCK_GUARD(&reaper.lock)
+        {
+            reaper.engine = NULL;
+            g_clear_pointer(&reaper.rings, g_ptr_array_unref);
+            g_clear_pointer(&reaper.slots, g_hash_table_unref);
+        }
+        close(reaper.wake_fd);
+        return false;
+    }
+    atomic_store(&reaper.running, true);
+    return true;
+}
+
+void dirty_reaper_stop(void)
+{
+    assert(bql_locked());
+    WITH_QEMU_LOCK_GUARD(&reaper.lock)
+    {
+        assert(reaper.engine);
+        reap_locked(CAUSE_DRAIN);
+        for (guint i = 0; i < reaper.rings->len; i++) {
+            qemu_event_set(&((Ring *)reaper.rings->pdata[i])->cpu->wake);
+        }
+        /* From here on no ring is found, so none is waited for. */
+        reaper.engine = NULL;
+        g_clear_pointer(&reaper.rings, g_ptr_array_unref);
+        g_clear_pointer(&reaper.slots, g_hash_table_unref);
+        g_clear_pointer(&reaper.pages, g_free);
+        g_clear_pointer(&reaper.batch, g_free);
+        reaper.batch_cap = 0;
+    }
+    atomic_store(&reaper.running, false);
+    atomic_store(&reaper.quit, true);
+    wake_thread();
+    qemu_thread_join(&reaper.thread);
+    close(reaper.wake_fd);
+}
+
+bool dirty_reaper_is_running(void)
+{
+    return atomic_load(&reaper.running);
+}
+
+void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries)
+{
+    Ring *r = g_new0(Ring, 1);
+
+    r->cpu = cpu;
+    r->ring = (DirtyRing){ .gfns = gfns, .entries = entries };
+    QEMU_LOCK_GUARD(&reaper.lock);
+    assert(reaper.engine && !find_ring_locked(cpu));
+    g_ptr_array_add(reaper.rings, r);
+    if (entries > reaper.batch_cap) {
+        assert(reaper.nr_unreset == 0);
+        reaper.batch_cap = entries;
+        reaper.pages = g_renew(DirtyRingPage, reaper.pages, entries);
+        reaper.batch = g_renew(BatchPage, reaper.batch, entries);
+    }
+}
+
+void dirty_reaper_remove_ring(CPUState *cpu)
+{
+    Ring *r;
+
+    QEMU_LOCK_GUARD(&reaper.lock);
+    r = find_ring_locked(cpu);
+    if (r) {
+        reap_locked(CAUSE_DRAIN);
+        qemu_event_set(&cpu->wake);
+        g_ptr_array_remove(reaper.rings, r);
+    }
+}
+
+void dirty_reaper_add_slot(uint32_t slot, RAMBlock *rb, uint64_t first_page,
+                           uint64_t nr_pages)
+{
+    Slot *s = g_new(Slot, 1);
+
+    *s = (Slot){ qemu_ram_ref(rb), first_page, nr_pages };
+    QEMU_LOCK_GUARD(&reaper.lock);
+    assert(reaper.engine);
+    if (!g_hash_table_insert(reaper.slots, GUINT_TO_POINTER(slot), s)) {
+        g_assert_not_reached();
+    }
+}
+
+void dirty_reaper_remove_slot(uint32_t slot)
+{
+    QEMU_LOCK_GUARD(&reaper.lock);
+    assert(reaper.engine);
+    reap_locked(CAUSE_DRAIN);
+    g_hash_table_remove(reaper.slots, GUINT_TO_POINTER(slot));
+}
+
+/* ---- full rings ---- */
+
+/* Marks @cpu's ring as waited for; false: there is nothing to wait for. */
+static bool begin_wait(CPUState *cpu, bool hard)
+{
+    Ring *r;
+
+    QEMU_LOCK_GUARD(&reaper.lock);
+    r = find_ring_locked(cpu);
+    if (!r || !dirty_ring_has(&r->ring, 1)) {
+        return false;
+    }
+    r->full = true;
+    if (hard) {
+        r->hard_full_exits++;
+        count(&reaper.stats.hard_full, 1);
+    } else {
+        r->soft_full_exits++;
+        count(&reaper.stats.soft_full, 1);
+    }
+    wake_thread();
+    return true;
+}
+
+static bool is_waited_for(CPUState *cpu)
+{
+    const Ring *r;
+
+    QEMU_LOCK_GUARD(&reaper.lock);
+    r = find_ring_locked(cpu);
+    return r && r->full;
+}
+
+void dirty_reaper_vcpu_full(CPUState *cpu, bool hard)
+{
+    int64_t begin_ns = dirty_stats_clock_ns();
+    uint64_t ns;
+
+    if (!begin_wait(cpu, hard)) {
+        return;
+    }
+    for (;;) {
+        /* Reset, look, wait: who changes what we look at sets it after. */
+        qemu_event_reset(&cpu->wake);
+        if (atomic_load(&cpu->exit_request) || !is_waited_for(cpu)) {
+            break;
+        }
+        qemu_event_wait(&cpu->wake);
+    }
+    ns = dirty_stats_clock_ns() - begin_ns;
+    count(&reaper.stats.full_wait_ns, ns);
+    note_longest(&reaper.stats.longest_wait_ns, ns);
+}
+
+/* ---- what is known ---- */
+
+bool dirty_reaper_attribute(CPUState *cpu, uint64_t *pages)
+{
+    Ring *r;
+
+    QEMU_LOCK_GUARD(&reaper.lock);
+    r = find_ring_locked(cpu);
+    if (!r) {
+        return false;
+    }
+    *pages = r->harvested - r->attributed;
+    r->attributed = r->harvested;
+    return true;
+}
+
+void dirty_reaper_get_stats(DirtyReaperStats *stats)
+{
+    *stats = (DirtyReaperStats){
+        .entries_harvested = dirty_stats_get(&reaper.stats.harvested),
+        .entries_refault = dirty_stats_get(&reaper.stats.refault),
+        .entries_unknown = dirty_stats_get(&reaper.stats.unknown),
+        .entries_beyond = dirty_stats_get(&reaper.stats.beyond),
+        .batches = dirty_stats_get(&reaper.stats.batches),
+        .reaps_full = dirty_stats_get(&reaper.stats.reaps[CAUSE_FULL]),
+        .reaps_collect = dirty_stats_get(&reaper.stats.reaps[CAUSE_COLLECT]),
+        .reaps_period = dirty_stats_get(&reaper.stats.reaps[CAUSE_PERIOD]),
+        .reaps_drain = dirty_stats_get(&reaper.stats.reaps[CAUSE_DRAIN]),
+        .reap_ns = dirty_stats_get(&reaper.stats.reap_ns),
+        .reset_ns = dirty_stats_get(&reaper.stats.reset_ns),
+        .longest_reap_ns = dirty_stats_get(&reaper.stats.longest_reap_ns),
+        .soft_full_exits = dirty_stats_get(&reaper.stats.soft_full),
+        .hard_full_exits = dirty_stats_get(&reaper.stats.hard_full),
+        .full_wait_ns = dirty_stats_get(&reaper.stats.full_wait_ns),
+        .longest_wait_ns = dirty_stats_get(&reaper.stats.longest_wait_ns),
+        .period_ms = PERIOD_MS,
+        .thread_bql_acquisitions =
+            dirty_stats_get(&reaper.stats.bql_acquisitions),
+    };
+    QEMU_LOCK_GUARD(&reaper.lock);
+    stats->rings_now = reaper.rings ? reaper.rings->len : 0;
+    stats->slots_now = reaper.slots ? g_hash_table_size(reaper.slots) : 0;
+}
+
+GArray *dirty_reaper_ring_stats(void)
+{
+    GArray *out = g_array_new(false, false, sizeof(DirtyReaperRingStats));
+
+    QEMU_LOCK_GUARD(&reaper.lock);
+    for (guint i = 0; reaper.rings && i < reaper.rings->len; i++) {
+        const Ring *r = reaper.rings->pdata[i];
+        DirtyReaperRingStats s = {
+            .cpu_index = r->cpu->cpu_index,
+            .harvested = r->harvested,
+            .soft_full_exits = r->soft_full_exits,
+            .hard_full_exits = r->hard_full_exits,
+        };
+
+        g_array_append_val(out, s);
+    }
+    return out;
+}
