@@ -52,9 +52,9 @@ static struct {
     GHashTable *slots;               /* slot number -> Slot */
     DirtyRingPage *pages;            /* harvest of one ring */
     BatchPage *batch;
-    uint32_t nr_batch;     /* in batch */
-    uint32_t nr_unreset;   /* harvested since the last reset */
-    uint64_t batch_cap;    /* of pages and batch */
+    uint32_t nr_batch;   /* in batch */
+    uint32_t nr_unreset; /* harvested since the last reset */
+    uint64_t batch_cap;  /* of pages and batch */
 
     /* ---- guarded by the BQL ---- */
     QemuThread thread;
@@ -179,18 +179,23 @@ static void add_to_batch_locked(const DirtyRingPage *page)
 /* At most one round through the ring: a fast writer does not keep us here. */
 static uint32_t harvest_locked(Ring *r)
 {
-    uint32_t n;
+    uint32_t total = 0, n, max;
 
-    if (reaper.nr_unreset + r->ring.entries > reaper.batch_cap) {
-        finish_batch_locked();
-    }
-    n = dirty_ring_harvest(&r->ring, reaper.pages, r->ring.entries);
-    for (uint32_t i = 0; i < n; i++) {
-        add_to_batch_locked(&reaper.pages[i]);
-    }
-    reaper.nr_unreset += n;
-    r->harvested += n;
-    return n;
+    do {
+        max = MIN(r->ring.entries - total,
+                  reaper.batch_cap - reaper.nr_unreset);
+        n = dirty_ring_harvest(&r->ring, reaper.pages, max);
+        for (uint32_t i = 0; i < n; i++) {
+            add_to_batch_locked(&reaper.pages[i]);
+        }
+        reaper.nr_unreset += n;
+        total += n;
+        if (reaper.nr_unreset == reaper.batch_cap) {
+            finish_batch_locked();
+        }
+    } while (n == max && total < r->ring.entries);
+    r->harvested += total;
+    return total;
 }
 
 /* ---- a reap ---- */
@@ -511,8 +516,8 @@ void dirty_reaper_get_stats(DirtyReaperStats *stats)
         .full_wait_ns = dirty_stats_get(&reaper.stats.full_wait_ns),
         .longest_wait_ns = dirty_stats_get(&reaper.stats.longest_wait_ns),
         .period_ms = PERIOD_MS,
-        .thread_bql_acquisitions =
-            dirty_stats_get(&reaper.stats.bql_acquisitions),
+        .thread_bql_acquisitions = dirty_stats_get(
+            &reaper.stats.bql_acquisitions),
     };
     QEMU_LOCK_GUARD(&reaper.lock);
     stats->rings_now = reaper.rings ? reaper.rings->len : 0;

@@ -9,9 +9,9 @@
 
 bool dirty_ring_check_entries(uint64_t entries, Error **errp)
 {
-    if (entries == 0 || (entries >= DIRTY_RING_MIN_ENTRIES &&
-                         entries <= DIRTY_RING_MAX_ENTRIES &&
-                         (entries & (entries - 1)) == 0)) {
+    if (entries == 0 ||
+        (entries >= DIRTY_RING_MIN_ENTRIES &&
+         entries <= DIRTY_RING_MAX_ENTRIES && (entries & (entries - 1)) == 0)) {
         return true;
     }
     error_setg(errp,

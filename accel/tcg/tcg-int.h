@@ -187,10 +187,10 @@ struct TcgVcpu {
     FlatView *view; /* what the TLB was filled from */
     unsigned view_generation;
     TcgRam *last_ram;
-    bool event;         /* WFE's event register, own part */
-    bool flush_pending; /* of the block cache, at the next look around */
-    bool ring_full;     /* leave guest code and wait for room */
-    bool ring_hard;     /* there was none at all */
+    bool event;             /* WFE's event register, own part */
+    bool flush_pending;     /* of the block cache, at the next look around */
+    bool ring_full;         /* leave guest code and wait for room */
+    bool ring_hard;         /* there was none at all */
     DirtyRingProducer ring; /* gfns NULL: none; see ring-tracker.c */
     TcgVcpuStats stats;
 
@@ -273,9 +273,9 @@ void tcg_tlb_forget_writes(TcgVcpu *v); /* O(1) */
  */
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                TcgTarget *t);
-TcgRam *tcg_ram_get(RAMBlock *rb);    /* made on first use; any thread */
+TcgRam *tcg_ram_get(RAMBlock *rb);      /* made on first use; any thread */
 TcgRam *tcg_ram_of_slot(uint32_t slot); /* that was made */
-TcgRam *tcg_ram_next(unsigned *iter); /* NULL: no more; begin with 0 */
+TcgRam *tcg_ram_next(unsigned *iter);   /* NULL: no more; begin with 0 */
 
 /* ---- access.c: what the TLB's fast path could not do ---- */
 /* False: an exception was raised. @lg: log2 of the size. */

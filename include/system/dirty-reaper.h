@@ -132,7 +132,7 @@ typedef enum DirtyReaperPoint {
     DIRTY_REAPER_HARVESTED, /* entries taken, pages still writable */
     DIRTY_REAPER_RESET,     /* re-protected, nothing published */
     DIRTY_REAPER_PUBLISHED,
-    DIRTY_REAPER_WOKEN,     /* the thread, before it takes the lock */
+    DIRTY_REAPER_WOKEN, /* the thread, before it takes the lock */
 } DirtyReaperPoint;
 extern void (*dirty_reaper_test_hook)(DirtyReaperPoint point);
 
