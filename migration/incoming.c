@@ -69,6 +69,14 @@ static void enter_run_state(void)
 /* Tell the source how it went; it may be gone already, which is no matter. */
 static void say_goodbye(LoadVM *lv, const IncomingTimes *t, bool ok)
 {
+    if (!lv->rp && !ok) {
+        /*
+         * It failed before the source opened the way back. Say so anyway: a
+         * source that has sent all waits for this word, one that does not
+         * listen is not disturbed.
+         */
+        lv->rp = qemu_file_get_return_path(lv->f);
+    }
     if (!lv->rp) {
         return;
     }
