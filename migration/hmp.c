@@ -125,6 +125,12 @@ static void print_round(Monitor *mon, const MigrationRoundInfo *r)
 
 static void print_details(Monitor *mon, const MigrationDetails *d)
 {
+    if (!d->rounds) {
+        return; /* it never came to that */
+    }
+    if (!d->rounds) {
+        return; /* it never came to that */
+    }
     monitor_printf(mon,
                    "Rounds: \t\t%" PRId64 ", waited for the bandwidth "
                    "limit %" PRId64 " ms%s\n",

@@ -210,7 +210,7 @@ static void incoming_connection(QIOChannel *ioc, void *opaque)
     }
     migration_state_move(&mis->state, MIGRATION_STATUS_SETUP,
                          MIGRATION_STATUS_ACTIVE);
-    mis->thread_exists = qemu_thread_create(&mis->thread, "mig-incoming",
+    mis->thread_exists = qemu_thread_create(&mis->thread, "mig/dst/main",
                                             incoming_thread, mis,
                                             QEMU_THREAD_JOINABLE, &err);
     if (!mis->thread_exists) {

@@ -201,7 +201,7 @@ static void connected(QIOChannel *ioc, Error *err, void *opaque)
         QEMU_LOCK_GUARD(&s->lock);
         s->to_dst = qemu_file_new_output(ioc);
     }
-    s->thread_exists = qemu_thread_create(&s->thread, "migration",
+    s->thread_exists = qemu_thread_create(&s->thread, "mig/src/main",
                                           migration_thread, s,
                                           QEMU_THREAD_JOINABLE, &err);
     if (!s->thread_exists) {

@@ -127,7 +127,7 @@ bool return_path_start(ReturnPath *rp, QEMUFile *f, MigrationStats *stats,
         .opaque = opaque,
     };
     qemu_event_init(&rp->ended, false);
-    rp->started = qemu_thread_create(&rp->thread, "mig-return",
+    rp->started = qemu_thread_create(&rp->thread, "mig/src/rp",
                                      return_path_thread, rp,
                                      QEMU_THREAD_JOINABLE, errp);
     if (!rp->started) {

@@ -165,7 +165,11 @@ static unsigned count_dir(pid_t pid, const char *what)
 static unsigned loop_count(void)
 {
     const char *n = g_getenv("MIGRATION_TEST_LOOPS");
+    const char *soak = g_getenv("MIGRATION_TEST_SOAK");
 
+    if (soak) {
+        return g_getenv("FERRY_SOAK") ? atoi(soak) : 0;
+    }
     return n ? atoi(n) : 50;
 }
 
@@ -220,6 +224,10 @@ static void test_loop(void)
     if (!migration_guests_work()) {
         g_test_skip("needs an aarch64 binary with tcg, and the guests of "
                     "tests/guest");
+        return;
+    }
+    if (n == 0) {
+        g_test_skip("for `make soak`");
         return;
     }
     p = migration_pair_new(&loop_tests[0]);
