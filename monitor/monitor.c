@@ -228,19 +228,24 @@ static bool monitor_object_complete(UserCreatable *uc, Error **errp)
     return m->mon;
 }
 
+/* At exit monitor_cleanup() may have deleted the monitor already. */
+static bool monitor_object_is_live(const MonitorObject *m)
+{
+    return m->mon && g_list_find(monitors.all, m->mon);
+}
+
 static bool monitor_object_can_be_deleted(UserCreatable *uc)
 {
     MonitorObject *m = (MonitorObject *)uc;
 
-    return !m->mon || monitor_can_be_deleted(m->mon);
+    return !monitor_object_is_live(m) || monitor_can_be_deleted(m->mon);
 }
 
 static void monitor_object_finalize(Object *obj)
 {
     MonitorObject *m = (MonitorObject *)obj;
 
-    /* At exit monitor_cleanup() may have been first. */
-    if (m->mon && g_list_find(monitors.all, m->mon)) {
+    if (monitor_object_is_live(m)) {
         monitor_delete(m->mon);
     }
 }
