@@ -133,6 +133,21 @@ static void add_args(GString *args, const char *more)
     }
 }
 
+static char *format_uri(MigrationPair *p, const char *uri)
+{
+    char **parts = g_strsplit(uri, "%s", -1);
+    char *text = g_strjoinv(p->dir, parts);
+
+    g_strfreev(parts);
+    return text;
+}
+
+static char *listen_uri(MigrationPair *p)
+{
+    return format_uri(p,
+                      p->test->listen ? p->test->listen : "unix:%s/mig.sock");
+}
+
 static QTestState *start_side(MigrationPair *p, bool target)
 {
     const MigrationTest *t = p->test;
@@ -160,7 +175,11 @@ static QTestState *start_side(MigrationPair *p, bool target)
                                p->ram_bytes / MIB);
     }
     add_args(args, target ? t->dst_args : t->src_args);
-    if (target) {
+    if (target && t->listen_at_start) {
+        g_autofree char *uri = listen_uri(p);
+
+        g_string_append_printf(args, " -incoming %s", uri);
+    } else if (target) {
         add_args(args, "-incoming defer");
     }
     g_setenv("QTEST_QEMU_BINARY", binary(target), true);
@@ -328,15 +347,6 @@ void migration_wait_pass(QTestState *s, int64_t pass)
     }
 }
 
-static char *format_uri(MigrationPair *p, const char *uri)
-{
-    char **parts = g_strsplit(uri, "%s", -1);
-    char *text = g_strjoinv(p->dir, parts);
-
-    g_strfreev(parts);
-    return text;
-}
-
 /* What the target says that it listens at, as a URI. */
 static char *ask_target(MigrationPair *p)
 {
@@ -350,11 +360,13 @@ static char *ask_target(MigrationPair *p)
 void migration_target_listen(MigrationPair *p)
 {
     const MigrationTest *t = p->test;
-    g_autofree char *uri = format_uri(p, t->listen ? t->listen
-                                                   : "unix:%s/mig.sock");
-    g_autoptr(json_object) r = qtest_qmp_ok(
-        p->dst, "{'execute':'migrate-incoming','arguments':{'uri':'%s'}}", uri);
+    g_autofree char *uri = listen_uri(p);
 
+    if (!t->listen_at_start) {
+        g_autoptr(json_object) r = qtest_qmp_ok(
+            p->dst, "{'execute':'migrate-incoming','arguments':{'uri':'%s'}}",
+            uri);
+    }
     g_free(p->uri);
     if (t->connect) {
         p->uri = format_uri(p, t->connect);

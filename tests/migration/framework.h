@@ -50,6 +50,8 @@ typedef struct MigrationTest {
     /* Optional. Where the source goes; default: the same, or what the target
      * says that it listens at (tcp, port 0). */
     const char *connect;
+    /* Optional. The target is started with -incoming URI, not with defer. */
+    bool listen_at_start;
     /* Optional. The target starts after the source is done: for file:. */
     bool target_later;
     /* Optional. Further arguments of one side. */

@@ -145,6 +145,61 @@ static const MigrationTest paused_test = {
     .end = MIGRATION_LEFT_TO_HOOKS,
 };
 
+/* Shared memory stays where it is: only the rest moves. */
+static const char *const caps_shared[] = { "return-path", "x-ignore-shared",
+                                           NULL };
+
+static const MigrationTest shared_test = {
+    .name = "/migration/guest/ignore-shared-same-memory",
+    .guest = "workload",
+    .guest_args = "ws=16 cpus=2",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_shared,
+    .same_ram = true,
+};
+
+/* Stopped for the switchover, then not moved after all. */
+static const char *const caps_pause[] = { "pause-before-switchover", NULL };
+
+static void cancel_stopped(MigrationPair *p)
+{
+    migration_wait(p->src, "pre-switchover");
+    qtest_assert_status(p->src, "finish-migrate");
+    migration_check_guest(p, false);
+    g_autoptr(json_object)
+        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+    migration_wait(p->src, "cancelled");
+    migration_assert_guest_runs(p, false);
+
+    migration_set_cap(p->src, "pause-before-switchover", false);
+    migration_new_target(p);
+    migration_target_listen(p);
+    migration_go(p);
+}
+
+static const MigrationTest pause_test = {
+    .name = "/migration/guest/cancelled-in-pre-switchover-then-again",
+    .guest = "workload",
+    .guest_args = "ws=16",
+    .ram_mib = 64,
+    .caps = caps_pause,
+    .params = "'max-bandwidth':0,'downtime-limit':5000",
+    .during = cancel_stopped,
+};
+
+/* The machine with the other interrupt controller, and more CPUs. */
+static const MigrationTest gicv3_test = {
+    .name = "/migration/guest/gicv3-four-cpus",
+    .src_args = "-M gic-version=3",
+    .dst_args = "-M gic-version=3",
+    .guest = "workload",
+    .guest_args = "ws=16 cpus=4 rate=40000",
+    .guest_cpus = 4,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+};
+
 /*
  * Many in a row: the target becomes the next source. Over unix and tcp in
  * turns; a third of them are cancelled at some moment first. Nothing may be
@@ -277,7 +332,8 @@ static void add_tests(void)
 {
     static const MigrationTest *const tests[] = {
         &counter_test, &workload_test, &tcp_test,    &converge_test,
-        &cancel_test,  &kill_test,     &paused_test,
+        &cancel_test,  &kill_test,     &paused_test, &shared_test,
+        &pause_test,   &gicv3_test,
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {

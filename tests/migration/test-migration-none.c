@@ -7,6 +7,7 @@
 
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include "framework.h"
 
@@ -26,6 +27,18 @@ static const MigrationTest unix_test = {
 static const MigrationTest tcp_test = {
     .name = "/migration/none/tcp-port-0",
     .listen = "tcp:127.0.0.1:0",
+};
+
+static const MigrationTest at_start_test = {
+    .name = "/migration/none/incoming-unix-from-the-command-line",
+    .listen_at_start = true,
+};
+
+static const MigrationTest at_start_tcp_test = {
+    .name = "/migration/none/incoming-tcp-from-the-command-line",
+    .listen = "tcp:127.0.0.1:0",
+    .listen_at_start = true,
+    .caps = caps_return_path,
 };
 
 static const MigrationTest tcp6_test = {
@@ -77,6 +90,73 @@ static const MigrationTest file_offset_test = {
     .prepare = make_file,
     .after = check_file_head,
 };
+
+/* A pair of connected sockets, one end given to each side. */
+static void test_fd(void)
+{
+    static const MigrationTest fd_test = {
+        .name = "/migration/none/fd",
+        .listen = "fd:in",
+        .connect = "fd:out",
+        .caps = caps_return_path,
+    };
+    MigrationPair *p = migration_pair_new(&fd_test);
+    int fds[2];
+
+    migration_start_target(p);
+    migration_start_source(p);
+    migration_set_cap(p->src, "return-path", true);
+    g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
+    g_autoptr(json_object) r1 = qtest_qmp_fds(
+        p->src, &fds[0], 1, "{'execute':'getfd','arguments':{'fdname':'out'}}");
+    g_autoptr(json_object) r2 = qtest_qmp_fds(
+        p->dst, &fds[1], 1, "{'execute':'getfd','arguments':{'fdname':'in'}}");
+    close(fds[0]);
+    close(fds[1]);
+    migration_target_listen(p);
+    migration_go(p);
+    migration_wait(p->src, "completed");
+    migration_wait(p->dst, "completed");
+    migration_check_memory(p);
+    qtest_quit(p->src);
+    qtest_quit(p->dst);
+    p->src = p->dst = NULL;
+    migration_pair_free(p);
+}
+
+/* The same said by parts instead of by a URI. */
+static void test_channels(void)
+{
+    static const MigrationTest channels_test = {
+        .name = "/migration/none/channels",
+    };
+    static const char channels[] =
+        "[{'channel-type':'main','addr':{'transport':'socket','type':'unix',"
+        "'path':'%s/mig.sock'}}]";
+    MigrationPair *p = migration_pair_new(&channels_test);
+    g_autofree char *main_channel = g_strdup_printf(channels, p->dir);
+    g_autofree char *both = NULL;
+
+    migration_start_target(p);
+    migration_start_source(p);
+    both = qtest_qmp_fail(p->dst,
+                          "{'execute':'migrate-incoming','arguments':"
+                          "{'uri':'unix:/x','channels':%s}}",
+                          main_channel);
+    g_autoptr(json_object) r1 = qtest_qmp_ok(
+        p->dst, "{'execute':'migrate-incoming','arguments':{'channels':%s}}",
+        main_channel);
+    g_autoptr(json_object) r2 = qtest_qmp_ok(
+        p->src, "{'execute':'migrate','arguments':{'channels':%s}}",
+        main_channel);
+    migration_wait(p->src, "completed");
+    migration_wait(p->dst, "completed");
+    migration_check_memory(p);
+    qtest_quit(p->src);
+    qtest_quit(p->dst);
+    p->src = p->dst = NULL;
+    migration_pair_free(p);
+}
 
 /* ----------------------------------------- capabilities and reports */
 
@@ -409,6 +489,44 @@ static const MigrationTest still_source_test = {
     .during = hold_source_still,
 };
 
+/* Ending a process in the middle is quick and clean on both sides. */
+static void quit_source(MigrationPair *p)
+{
+    gint64 begin_us = g_get_monotonic_time();
+
+    migration_wait(p->src, "active");
+    qtest_quit(p->src);
+    g_assert_cmpint(g_get_monotonic_time() - begin_us, <, 3000000);
+    g_assert_cmpint(qtest_wait_exit(p->dst), ==, 1);
+    migration_start_source(p); /* for the framework to end */
+}
+
+static const MigrationTest quit_source_test = {
+    .name = "/migration/none/quit-of-the-source-in-the-middle",
+    .params = "'max-bandwidth':1000000",
+    .during = quit_source,
+    .end = MIGRATION_TARGET_FAILS,
+};
+
+static void term_target(MigrationPair *p)
+{
+    migration_wait(p->src, "active");
+    qtest_signal(p->dst, SIGTERM);
+    g_assert_cmpint(qtest_wait_exit(p->dst), ==, 0);
+    qtest_free(p->dst);
+    p->dst = NULL;
+    migration_wait(p->src, "failed");
+    qtest_assert_status(p->src, "running");
+}
+
+static const MigrationTest term_target_test = {
+    .name = "/migration/none/sigterm-of-the-target-in-the-middle",
+    .params = "'max-bandwidth':1000000",
+    .own_only = true, /* QEMU's target ends only when the stream does */
+    .during = term_target,
+    .end = MIGRATION_LEFT_TO_HOOKS,
+};
+
 /* What may not be done while it runs; and two at once. */
 static void try_things(MigrationPair *p)
 {
@@ -551,11 +669,17 @@ static void add_tests(void)
         &target_refuses_test,
         &still_target_test,
         &still_source_test,
+        &at_start_test,
+        &at_start_tcp_test,
+        &quit_source_test,
+        &term_target_test,
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
         migration_test_add(tests[i]);
     }
+    g_test_add_func("/migration/none/fd", test_fd);
+    g_test_add_func("/migration/none/channels", test_channels);
     g_test_add_func("/migration/none/no-channel", test_no_channel);
     g_test_add_func("/migration/none/exit-on-error-off",
                     test_exit_on_error_off);
