@@ -8,6 +8,7 @@
 #include "qemu/error.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
+#include "trace-hw.h"
 #include "vmstate/vmstate.h"
 
 /* Register offsets (3.2). */
@@ -124,6 +125,7 @@ static void put_rx(PL011State *s, uint32_t value)
     int depth = fifo_depth(s);
 
     if (s->read_count >= depth) {
+        trace_pl011_lost(value);
         s->rsr |= RSR_OE;
         s->int_level |= INT_OE;
         pl011_update(s);
@@ -204,10 +206,8 @@ static void loop_modem_lines(PL011State *s)
     pl011_update(s);
 }
 
-static uint64_t pl011_read(void *opaque, hwaddr offset, unsigned size)
+static uint64_t read_register(PL011State *s, hwaddr offset)
 {
-    PL011State *s = opaque;
-
     if (offset >= UARTPERIPHID0 && offset < PL011_MMIO_SIZE) {
         return pl011_id[(offset - UARTPERIPHID0) >> 2];
     }
@@ -245,6 +245,14 @@ static uint64_t pl011_read(void *opaque, hwaddr offset, unsigned size)
     }
 }
 
+static uint64_t pl011_read(void *opaque, hwaddr offset, unsigned size)
+{
+    uint64_t val = read_register(opaque, offset);
+
+    trace_pl011_read(offset, val);
+    return val;
+}
+
 static void write_lcr(PL011State *s, uint32_t value)
 {
     if ((s->lcr ^ value) & LCR_FEN) {
@@ -262,6 +270,7 @@ static void pl011_write(void *opaque, hwaddr offset, uint64_t value,
 {
     PL011State *s = opaque;
 
+    trace_pl011_write(offset, value);
     switch (offset) {
     case UARTDR:
         transmit(s, value);

@@ -10,6 +10,7 @@
 #include "qemu/error.h"
 #include "system/memory.h"
 #include "system/reset.h"
+#include "trace-hw.h"
 
 typedef struct Rom {
     char *name;
@@ -33,6 +34,7 @@ static void rom_reset(void *opaque)
     for (GSList *l = roms.list; l; l = l->next) {
         const Rom *rom = l->data;
 
+        trace_rom_load(rom->name, rom->addr, rom->size);
         address_space_write_rom(&address_space_memory, rom->addr,
                                 MEMTXATTRS_UNSPECIFIED, rom->data, rom->len);
         if (rom->size > rom->len) {

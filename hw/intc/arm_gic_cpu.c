@@ -14,6 +14,7 @@
 
 #include "gic-internal.h"
 #include "qemu/log.h"
+#include "trace-hw.h"
 
 enum {
     GICC_CTLR = 0x00,
@@ -99,6 +100,9 @@ static void update_cpu(GICState *s, unsigned cpu)
         fiq_level = !gic_in_group1(s, best, cpu) &&
                     (s->cpu_ctlr[cpu] & GICC_CTLR_FIQ_EN);
         irq_level = !fiq_level;
+    }
+    if (s->irq_out[cpu] != irq_level || s->fiq_out[cpu] != fiq_level) {
+        trace_gic_output(cpu, best, irq_level, fiq_level);
     }
     if (s->irq_out[cpu] != irq_level) {
         s->irq_out[cpu] = irq_level;
@@ -209,6 +213,7 @@ static uint32_t acknowledge(GICState *s, unsigned cpu, bool alias)
     }
     s->irq_state[irq].active |= gic_cpu_mask(irq, cpu);
     push_priority(s, cpu, irq);
+    trace_gic_acknowledge(cpu, irq);
     gic_update(s);
     return result;
 }
@@ -231,6 +236,7 @@ static void end_of_interrupt(GICState *s, unsigned cpu, uint32_t val,
     if (alias && !group1) {
         return; /* GICC_AEOIR is for group 1 (4.4.12) */
     }
+    trace_gic_end(cpu, irq);
     drop_priority(s, cpu, group1);
     if (!(s->cpu_ctlr[cpu] & GICC_CTLR_EOIMODE)) {
         deactivate(s, cpu, irq);

@@ -6,6 +6,7 @@
 
 #include "gicv3-internal.h"
 #include "qemu/error.h"
+#include "trace-hw.h"
 
 #define GICD_SIZE 0x10000
 
@@ -89,6 +90,9 @@ void gicv3_update_cpu(GICv3CPUState *cs)
     if (gicv3_hppi_can_preempt(cs)) {
         fiq = gicv3_irq_group(cs, cs->hppi) == GICV3_G0;
         irq = !fiq;
+    }
+    if (cs->irq_out != irq || cs->fiq_out != fiq) {
+        trace_gic_output(CPU(cs->cpu)->cpu_index, cs->hppi, irq, fiq);
     }
     if (cs->irq_out != irq) {
         cs->irq_out = irq;

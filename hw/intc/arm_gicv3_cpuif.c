@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 
 #include "gicv3-internal.h"
+#include "trace-hw.h"
 
 #define PRIORITY_SHIFT 3 /* bit n of an active priorities register: n << 3 */
 
@@ -114,6 +115,7 @@ static uint64_t acknowledge(GICv3CPUState *cs, int group)
     prio = cs->hppi_prio & group_priority_mask(cs, group);
     cs->icc_apr[group][0] |= 1u << (prio >> PRIORITY_SHIFT);
     set_active(cs, irq);
+    trace_gic_acknowledge(CPU(cs->cpu)->cpu_index, irq);
     gicv3_update(cs->gic);
     return irq;
 }
@@ -128,6 +130,7 @@ static void end_of_interrupt(GICv3CPUState *cs, uint64_t val, int group)
         running_group != group) {
         return; /* spurious, or not what is in service */
     }
+    trace_gic_end(CPU(cs->cpu)->cpu_index, irq);
     cs->icc_apr[group][0] &= cs->icc_apr[group][0] - 1;
     if (!(cs->icc_ctlr_el1[1] & ICC_CTLR_EOIMODE)) {
         deactivate(cs, irq);

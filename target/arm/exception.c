@@ -13,6 +13,7 @@
 #include "system/cpus.h"
 #include "target/arm/cpu.h"
 #include "target/arm/syndrome.h"
+#include "trace-target-arm.h"
 
 void arm_cpu_raise_exception(CPUState *cs, int excp, uint32_t syndrome,
                              int target_el)
@@ -110,6 +111,8 @@ static void enter_el1(CPUState *cs)
                      (spsr & PSTATE_NZCV) | PSTATE_DAIF | PSTATE_MODE_EL1h);
     env->pc = vector;
     log_entry(cs, spsr, ret);
+    trace_arm_exception(cs->cpu_index, excp_name(excp), env->exception.syndrome,
+                        ret, vector);
 }
 
 /* An HVC or SMC: a firmware call, or undefined as without EL2 and EL3. */

@@ -13,6 +13,7 @@
 #include "system/cpus.h"
 #include "system/runstate.h"
 #include "target/arm/arm-cpu.h"
+#include "trace-target-arm.h"
 
 #define PSCI_FN_64BIT 0x40000000u
 
@@ -57,6 +58,7 @@ void arm_cpu_finish_power_on(ARMCPU *cpu)
     if (arm_cpu_power_state(cpu) != PSCI_ON_PENDING) {
         return; /* done already, or the machine was reset meanwhile */
     }
+    trace_arm_power_on(CPU(cpu)->cpu_index, cpu->power_on.entry);
     arm_cpu_reset_state(cpu);
     cpu->env.xregs[0] = cpu->power_on.context_id;
     cpu->env.pc = cpu->power_on.entry;
@@ -155,6 +157,7 @@ bool arm_handle_psci_call(ARMCPU *cpu, int conduit)
                                     : (uint32_t)env->xregs[i + 1];
     }
 
+    trace_arm_psci_call(CPU(cpu)->cpu_index, fn, arg[0], arg[1], arg[2]);
     switch (fn) {
     case PSCI_VERSION:
         ret = PSCI_VERSION_1_1;
@@ -193,6 +196,7 @@ bool arm_handle_psci_call(ARMCPU *cpu, int conduit)
         ret = PSCI_NOT_SUPPORTED;
         break;
     }
+    trace_arm_psci_return(CPU(cpu)->cpu_index, ret);
     env->xregs[0] = ret;
     return true;
 }
