@@ -10,15 +10,20 @@
 #define CODE_STORE (GUEST_RAM_BASE + 0x200000)
 #define CODE_LOOP  (GUEST_RAM_BASE + 0x201000)
 #define CODE_WFE   (GUEST_RAM_BASE + 0x202000)
+#define CODE_CROSS (GUEST_RAM_BASE + 0x203000)
+#define CROSS_OPS  63 /* stores in a block */
 /* Lists of addresses, one area per vCPU, behind the pages for tests. */
 #define LISTS      (GUEST_RAM_BASE + 0x3c00000)
 #define LIST_BYTES UINT64_C(0x100000)
+#define WFE_FLAG   (LISTS + 2 * LIST_BYTES)
 #define CHUNK      UINT64_C(256) /* pages per clean */
 
 TcgVcpu *va, *vb;
 
 static struct {
     _Atomic bool armed;
+    bool of_reaper;
+    DirtyReaperPoint reaper_point;
     TcgTestPoint point;
     TcgVcpu *v;
     QemuEvent reached, go;
@@ -27,30 +32,55 @@ static struct {
 
 /* ---- holding a thread ---- */
 
-static void hook(TcgTestPoint point, TcgVcpu *v)
+static void stay(void)
 {
-    if (point == TCG_POINT_WAITING) {
-        qemu_event_set(&hold.waiting);
-    }
-    /* Acquire: pairs with the release in hold_at(). */
-    if (!atomic_load_explicit(&hold.armed, memory_order_acquire) ||
-        point != hold.point || (hold.v && hold.v != v)) {
-        return;
-    }
     if (atomic_exchange(&hold.armed, false)) {
         qemu_event_set(&hold.reached);
         qemu_event_wait(&hold.go);
     }
 }
 
-void hold_at(TcgTestPoint point, TcgVcpu *v)
+static void hook(TcgTestPoint point, TcgVcpu *v)
 {
-    hold.point = point;
-    hold.v = v;
+    if (point == TCG_POINT_WAITING) {
+        qemu_event_set(&hold.waiting);
+    }
+    /* Acquire: pairs with the release in arm_hold(). */
+    if (atomic_load_explicit(&hold.armed, memory_order_acquire) &&
+        !hold.of_reaper && point == hold.point && (!hold.v || hold.v == v)) {
+        stay();
+    }
+}
+
+static void reaper_hook(DirtyReaperPoint point)
+{
+    if (atomic_load_explicit(&hold.armed, memory_order_acquire) &&
+        hold.of_reaper && point == hold.reaper_point) {
+        stay();
+    }
+}
+
+static void arm_hold(void)
+{
     qemu_event_reset(&hold.reached);
     qemu_event_reset(&hold.go);
     qemu_event_reset(&hold.waiting);
     atomic_store_explicit(&hold.armed, true, memory_order_release);
+}
+
+void hold_at(TcgTestPoint point, TcgVcpu *v)
+{
+    hold.of_reaper = false;
+    hold.point = point;
+    hold.v = v;
+    arm_hold();
+}
+
+void hold_reaper_at(DirtyReaperPoint point)
+{
+    hold.of_reaper = true;
+    hold.reaper_point = point;
+    arm_hold();
 }
 
 void hold_wait(void)
@@ -77,6 +107,18 @@ bool hold_wait_handshake(RoundThread *r)
 
 static void load_programs(void)
 {
+    uint32_t cross[2 * CROSS_OPS + 3];
+
+    /* 1: (stp x4, x4, [x1] ; add x1, x1, x3) ... ; subs x2, x2, #1 ; b.ne 1b */
+    for (unsigned i = 0; i < CROSS_OPS; i++) {
+        cross[2 * i] = 0xa9001024;
+        cross[2 * i + 1] = 0x8b030021;
+    }
+    cross[2 * CROSS_OPS] = 0xf1000442;
+    cross[2 * CROSS_OPS + 1] = 0x54000001 |
+                               ((-(2u * CROSS_OPS + 1) & 0x7ffff) << 5);
+    cross[2 * CROSS_OPS + 2] = A64_WORD_WFI;
+    guest_write(CODE_CROSS, cross, sizeof(cross));
     /* 1: ldr x5, [x1], #8 ; str x4, [x5] ; subs x2, x2, #1 ; b.ne 1b ; wfi */
     GUEST_CODE(CODE_STORE, 0xf8408425, A64_WORD_STR(4, 5), 0xf1000442,
                0x54ffffa1, A64_WORD_WFI);
@@ -87,9 +129,12 @@ static void load_programs(void)
     GUEST_CODE(CODE_LOOP, A64_WORD_ADDI(1, 6, 0), A64_WORD_ADDI(2, 7, 0),
                A64_WORD_ADDI(4, 4, 1), 0xf8408425, A64_WORD_STR(4, 5),
                0xf1000442, 0x54ffffa1, A64_WORD_B(-7));
-    /* str x4, [x1] ; wfe ; str x4, [x2] ; wfi */
-    GUEST_CODE(CODE_WFE, A64_WORD_STR(4, 1), 0xd503205f, A64_WORD_STR(4, 2),
-               A64_WORD_WFI);
+    /*
+     * str x4, [x1] ; 1: wfe ; ldr x5, [x3] ; cbz x5, 1b ; str x4, [x2] ; wfi
+     * The loop, because a WFE may end without an event.
+     */
+    GUEST_CODE(CODE_WFE, A64_WORD_STR(4, 1), 0xd503205f, A64_WORD_LDR(5, 3),
+               0xb4ffffc5, A64_WORD_STR(4, 2), A64_WORD_WFI);
 }
 
 void oracle_init(void)
@@ -101,6 +146,7 @@ void oracle_init(void)
     qemu_event_init(&hold.go, false);
     qemu_event_init(&hold.waiting, false);
     tcg_test_hook = hook;
+    dirty_reaper_test_hook = reaper_hook;
     load_programs();
 }
 
@@ -133,9 +179,14 @@ void guest_store_page(TcgVcpu *v, uint64_t page, uint64_t val)
     guest_store_pages(v, &page, 1, val);
 }
 
-void guest_store_addr(TcgVcpu *v, hwaddr addr, uint64_t val)
+void guest_store_crossing(TcgVcpu *v, uint64_t first, unsigned n, uint64_t val)
 {
-    guest_store_page(v, (addr - GUEST_RAM_BASE) / PAGE, val);
+    g_assert_cmpuint(n % CROSS_OPS, ==, 0);
+    v->env->xregs[1] = GUEST_RAM_BASE + (first + 1) * PAGE - 8;
+    v->env->xregs[2] = n / CROSS_OPS;
+    v->env->xregs[3] = 2 * PAGE;
+    v->env->xregs[4] = val;
+    g_assert_cmphex(guest_run(v, CODE_CROSS), ==, 0);
 }
 
 void guest_start_store(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
@@ -154,13 +205,28 @@ void guest_start_loop(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
     guest_start(t, v, CODE_LOOP);
 }
 
+static uint64_t *wfe_flag(void)
+{
+    uint8_t *host = qemu_ram_get_host_addr(guest_ram());
+
+    return (uint64_t *)(host + (WFE_FLAG - GUEST_RAM_BASE));
+}
+
 void guest_start_wfe(GuestThread *t, TcgVcpu *v, uint64_t first,
                      uint64_t second, uint64_t val)
 {
     v->env->xregs[1] = GUEST_RAM_BASE + first * PAGE;
     v->env->xregs[2] = GUEST_RAM_BASE + second * PAGE;
+    v->env->xregs[3] = WFE_FLAG;
     v->env->xregs[4] = val;
+    __atomic_store_n(wfe_flag(), 0, __ATOMIC_RELAXED);
     guest_start(t, v, CODE_WFE);
+}
+
+void guest_end_wfe(void)
+{
+    __atomic_store_n(wfe_flag(), 1, __ATOMIC_RELAXED);
+    tcg_send_event();
 }
 
 void wait_content(Oracle *o, uint64_t page, uint64_t val)

@@ -17,6 +17,7 @@
 #ifndef TESTS_UNIT_TRACKER_ORACLE_H
 #define TESTS_UNIT_TRACKER_ORACLE_H
 
+#include "system/dirty-reaper.h"
 #include "system/dirty-tracker.h"
 #include "tcg-harness.h"
 
@@ -90,17 +91,21 @@ void round_join(RoundThread *r);
 void guest_store_pages(TcgVcpu *v, const uint64_t *pages, size_t n,
                        uint64_t val);
 void guest_store_page(TcgVcpu *v, uint64_t page, uint64_t val);
-/* By guest physical address. */
-void guest_store_addr(TcgVcpu *v, hwaddr addr, uint64_t val);
+/*
+ * @n stores of two words each across the border of pages 2i and 2i+1 from
+ * @first on, in blocks of 126 pages: more than a ring's reserve.
+ */
+void guest_store_crossing(TcgVcpu *v, uint64_t first, unsigned n, uint64_t val);
 /* The same on a thread; guest_join() it. */
 void guest_start_store(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
                        size_t n, uint64_t val);
 /* Store round and round, the value rising from 1, until guest_stop(). */
 void guest_start_loop(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
                       size_t n);
-/* Store to @first, sleep in WFE, store to @second after an event. */
+/* Store to @first, sleep in WFE until guest_end_wfe(), store to @second. */
 void guest_start_wfe(GuestThread *t, TcgVcpu *v, uint64_t first,
                      uint64_t second, uint64_t val);
+void guest_end_wfe(void);
 /* Until @page's first word is at least @val (a minute at most). */
 void wait_content(Oracle *o, uint64_t page, uint64_t val);
 
@@ -109,6 +114,8 @@ void wait_content(Oracle *o, uint64_t page, uint64_t val);
 void hold_at(TcgTestPoint point, TcgVcpu *v);
 void hold_wait(void);    /* until it is there */
 void hold_release(void); /* let it go */
+/* The same for a point of the reaper. */
+void hold_reaper_at(DirtyReaperPoint point);
 /* Until a handshake waits for somebody; false: @r ended before. */
 bool hold_wait_handshake(RoundThread *r);
 
