@@ -184,6 +184,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     if (!start_vm(o, &err)) {
         return fail(err);
     }
+    signals_started();
     if (!let_go(o, &err) || !daemonize_finish(&err)) {
         return fail(err);
     }

@@ -121,7 +121,9 @@ bool start_early_backends(Options *o, Error **errp);
 /* Memory back ends, qtest, serial lines. */
 bool start_late_backends(Options *o, Error **errp);
 bool start_incoming(const Options *o, Error **errp);
+/* Signals end the process at once until signals_started(), tidily after it. */
 void start_signals(void);
+void signals_started(void);
 void start_qtest_irqs(void);
 
 #endif /* SYSTEM_CMDLINE_CMDLINE_H */

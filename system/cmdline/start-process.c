@@ -15,6 +15,7 @@
 static struct {
     int pipe_fd;   /* the waiting parent's; -1: none */
     char *pidfile; /* absolute; NULL: none */
+    _Atomic bool started; /* the main loop will act on signals soon */
 } proc = { .pipe_fd = -1 };
 
 /* ---- log ---- */
@@ -68,6 +69,18 @@ static void end_by_signal(int sig, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
 
+    if (!atomic_load(&proc.started)) {
+        /*
+         * Start-up may be waiting for a client or for memory, and nobody
+         * would ever look at a request: end at once.
+         */
+        if (proc.pidfile) {
+            unlink(proc.pidfile);
+        }
+        signal(sig, SIG_DFL);
+        raise(sig);
+        return; /* it is blocked here; it acts on the way out */
+    }
     qemu_system_killed(sig, info->si_code <= 0 ? info->si_pid : 0);
     errno = saved_errno;
 }
@@ -84,6 +97,11 @@ void start_signals(void)
     sigaction(SIGTERM, &sa, NULL);
     /* A peer that hung up is an error of write(), not our death. */
     signal(SIGPIPE, SIG_IGN);
+}
+
+void signals_started(void)
+{
+    atomic_store(&proc.started, true);
 }
 
 /* ---- -pidfile ---- */

@@ -47,6 +47,31 @@ static void test_signal_at_once(void)
     }
 }
 
+/* While start-up waits for a client there is no main loop to ask. */
+static void test_signal_while_waiting(void)
+{
+    QTestState *s;
+    g_autofree char *pid =
+        g_strdup_printf("%s/qtest-wait-%d", g_get_tmp_dir(), getpid());
+    g_autofree char *sock = g_strconcat(pid, ".sock", NULL);
+    g_autofree char *args = g_strdup_printf(
+        "-M none -accel qtest -display none -pidfile %s "
+        "-qmp unix:%s,server=on,wait=on",
+        pid, sock);
+
+    s = qtest_start_flags(args, QTEST_NO_QMP);
+    for (int ms = 0; !g_file_test(sock, G_FILE_TEST_EXISTS); ms += 5) {
+        g_assert_cmpint(ms, <, 10000);
+        g_usleep(5000);
+    }
+    g_usleep(20000);
+    qtest_signal(s, SIGTERM);
+    g_assert_cmpint(qtest_wait_exit(s), ==, 128 + SIGTERM);
+    g_assert_false(g_file_test(pid, G_FILE_TEST_EXISTS));
+    qtest_free(s);
+    unlink(sock);
+}
+
 static void test_pidfile(void)
 {
     g_autofree char *path = g_strdup_printf("%s/qtest-pid-%d", g_get_tmp_dir(),
@@ -176,6 +201,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/process/signals", test_signals);
     g_test_add_func("/process/signal-at-once", test_signal_at_once);
+    g_test_add_func("/process/signal-while-waiting",
+                    test_signal_while_waiting);
     g_test_add_func("/process/pidfile", test_pidfile);
     g_test_add_func("/process/daemonize", test_daemonize);
     g_test_add_func("/process/daemonize-fails", test_daemonize_fails);
