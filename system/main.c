@@ -165,7 +165,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
 {
     pid_t parent = getppid();
     Error *err = NULL;
-    static Options *o; /* for good; static, so that a leak checker sees it */
+    g_autoptr(Options) o = NULL; /* machine_info() points into it */
 
     error_init(argv[0]);
     target_desc.register_types();

@@ -89,6 +89,8 @@ extern const CmdGroup option_groups[]; /* all of them; ends with NULL title */
 
 /* The settings of @argv; NULL and @errp naming the option. */
 Options *options_parse(int argc, char **argv, Error **errp);
+void options_free(Options *o); /* NULL is ignored */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Options, options_free)
 
 /* For parsers. */
 bool options_merge(json_object **into, const char *arg, const char *implied_key,

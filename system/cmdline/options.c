@@ -52,6 +52,28 @@ static Options *options_new(void)
     return o;
 }
 
+void options_free(Options *o)
+{
+    if (!o) {
+        return;
+    }
+    json_object_put(o->machine);
+    json_object_put(o->smp);
+    json_object_put(o->memory);
+    g_ptr_array_free(o->accels, TRUE);
+    g_ptr_array_free(o->backends, TRUE);
+    g_ptr_array_free(o->incoming, TRUE);
+    g_ptr_array_free(o->traces, TRUE);
+    g_free(o->cpu);
+    g_free(o->qtest);
+    g_free(o->qtest_log);
+    g_free(o->name);
+    g_free(o->pidfile);
+    g_free(o->log_items);
+    g_free(o->log_file);
+    g_free(o);
+}
+
 bool options_merge(json_object **into, const char *arg, const char *implied_key,
                    const char *help_hint, Error **errp)
 {
@@ -107,7 +129,7 @@ void options_print_help(void)
 Options *options_parse(int argc, char **argv, Error **errp)
 {
     ERRP_GUARD();
-    Options *o = options_new();
+    g_autoptr(Options) o = options_new();
 
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i], *name = word, *arg = NULL;
@@ -135,5 +157,5 @@ Options *options_parse(int argc, char **argv, Error **errp)
             return NULL;
         }
     }
-    return o;
+    return g_steal_pointer(&o);
 }

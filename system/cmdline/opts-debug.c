@@ -14,9 +14,10 @@ static bool parse_log_items(Options *o, const char *arg, Error **errp)
     char *all;
 
     if (g_str_equal(arg, "help") || g_str_equal(arg, "?")) {
-        g_autofree char *usage = qemu_log_usage();
+        char *usage = qemu_log_usage();
 
         fputs(usage, stdout);
+        g_free(usage);
         exit(0);
     }
     all = o->log_items ? g_strconcat(o->log_items, ",", arg, NULL)

@@ -13,8 +13,8 @@
 
 /* What outlives the call that set it up; one process, one of each. */
 static struct {
-    int pipe_fd;   /* the waiting parent's; -1: none */
-    char *pidfile; /* absolute; NULL: none */
+    int pipe_fd;          /* the waiting parent's; -1: none */
+    char *pidfile;        /* absolute; NULL: none */
     _Atomic bool started; /* the main loop will act on signals soon */
 } proc = { .pipe_fd = -1 };
 

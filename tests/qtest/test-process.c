@@ -51,8 +51,8 @@ static void test_signal_at_once(void)
 static void test_signal_while_waiting(void)
 {
     QTestState *s;
-    g_autofree char *pid =
-        g_strdup_printf("%s/qtest-wait-%d", g_get_tmp_dir(), getpid());
+    g_autofree char *pid = g_strdup_printf("%s/qtest-wait-%d", g_get_tmp_dir(),
+                                           getpid());
     g_autofree char *sock = g_strconcat(pid, ".sock", NULL);
     g_autofree char *args = g_strdup_printf(
         "-M none -accel qtest -display none -pidfile %s "
@@ -201,8 +201,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/process/signals", test_signals);
     g_test_add_func("/process/signal-at-once", test_signal_at_once);
-    g_test_add_func("/process/signal-while-waiting",
-                    test_signal_while_waiting);
+    g_test_add_func("/process/signal-while-waiting", test_signal_while_waiting);
     g_test_add_func("/process/pidfile", test_pidfile);
     g_test_add_func("/process/daemonize", test_daemonize);
     g_test_add_func("/process/daemonize-fails", test_daemonize_fails);
