@@ -33,6 +33,7 @@
 #include "system/monitor-cmds.h"
 #include "system/reset.h"
 #include "system/runstate.h"
+#include "vmstate/savevm.h"
 
 static bool start_process(Options *o, pid_t parent, Error **errp)
 {
@@ -123,6 +124,13 @@ static bool start_vm(Options *o, Error **errp)
     }
     cpu_timers_register();
     if (!machine_run_board_init(current_machine(), errp)) {
+        return false;
+    }
+    if (o->only_migratable && savevm_unmigratable()) {
+        error_setg(errp,
+                   "Device '%s' cannot migrate, and -only-migratable "
+                   "was given",
+                   savevm_unmigratable());
         return false;
     }
     if (current_machine()->dumpdtb) {
