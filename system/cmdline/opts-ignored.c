@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Options that clients pass always and that ask for nothing we would have to
- * do. Each says why; docs/command-line.rst lists them.
+ * do. Each says why; docs/using.rst lists them.
  */
 #include "qemu/osdep.h"
 
