@@ -59,8 +59,12 @@ static void print_ram(Monitor *mon, const MigrationRAMStats *ram)
     if (ram->dirty_pages_rate) {
         monitor_printf(mon, ", dirty=%" PRId64, ram->dirty_pages_rate);
     }
-    monitor_printf(mon, "\n  Others: \t\tdirty_syncs=%" PRId64 "\n",
+    monitor_printf(mon, "\n  Others: \t\tdirty_syncs=%" PRId64,
                    ram->dirty_sync_count);
+    if (ram->downtime_bytes) {
+        monitor_printf(mon, ", downtime_bytes=%" PRIu64, ram->downtime_bytes);
+    }
+    monitor_printf(mon, "\n");
 }
 
 static void print_times(Monitor *mon, const MigrationInfo *info)

@@ -25,6 +25,11 @@
 #define OWN_KIND_HELLO     0x46659201u
 #define OWN_KIND_ANSWER    0x99a66d01u
 #define OWN_KIND_ASK_TIMES 0x46659202u
+/*
+ * Not private: anyone's target echoes it, once it has loaded all that came
+ * before. The low byte counts.
+ */
+#define DRAIN_PING 0x46659300u
 
 enum OwnKindTag {
     OWN_KIND_DEVICES_US = 0xd1, /* loading device sections */

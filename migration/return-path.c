@@ -54,6 +54,8 @@ static void note_private(ReturnPath *rp, uint32_t pong)
 
 static void handle_pong(ReturnPath *rp, uint32_t value)
 {
+    atomic_store(&rp->last_pong, value);
+    qemu_event_set(&rp->pong);
     if (value == OWN_KIND_ANSWER) {
         QEMU_LOCK_GUARD(&rp->stats->lock);
         rp->stats->peer_is_own_kind = true;
@@ -113,6 +115,7 @@ static void *return_path_thread(void *opaque)
     if (!ok || rp->shut_value != 0) {
         rp->lost(rp->opaque);
     }
+    qemu_event_set(&rp->pong);
     qemu_event_set(&rp->ended);
     return NULL;
 }
@@ -127,11 +130,13 @@ bool return_path_start(ReturnPath *rp, QEMUFile *f, MigrationStats *stats,
         .opaque = opaque,
     };
     qemu_event_init(&rp->ended, false);
+    qemu_event_init(&rp->pong, false);
     rp->started = qemu_thread_create(&rp->thread, "mig/src/rp",
                                      return_path_thread, rp,
                                      QEMU_THREAD_JOINABLE, errp);
     if (!rp->started) {
         qemu_event_destroy(&rp->ended);
+        qemu_event_destroy(&rp->pong);
         qemu_fclose(f, NULL);
         rp->f = NULL;
     }
@@ -147,6 +152,15 @@ bool return_path_wait(ReturnPath *rp, int ms)
     return qemu_event_timedwait(&rp->ended, ms);
 }
 
+bool return_path_wait_pong(ReturnPath *rp, uint32_t value, int ms)
+{
+    qemu_event_reset(&rp->pong);
+    if (atomic_load(&rp->last_pong) != value) {
+        qemu_event_timedwait(&rp->pong, ms);
+    }
+    return atomic_load(&rp->last_pong) == value;
+}
+
 void return_path_stop(ReturnPath *rp)
 {
     if (!rp->started) {
@@ -155,6 +169,7 @@ void return_path_stop(ReturnPath *rp)
     qemu_thread_join(&rp->thread);
     rp->started = false;
     qemu_event_destroy(&rp->ended);
+    qemu_event_destroy(&rp->pong);
     qemu_fclose(rp->f, NULL);
     rp->f = NULL;
 }

@@ -40,6 +40,8 @@ typedef struct ReturnPath {
     /* Atomic. */
     _Atomic bool own_kind;
     _Atomic uint32_t expect_restore_us; /* as told; 0: not told */
+    _Atomic uint32_t last_pong;
+    QemuEvent pong; /* set with each PONG, and at the end */
 } ReturnPath;
 
 /* Takes over @f. */
@@ -47,6 +49,8 @@ bool return_path_start(ReturnPath *rp, QEMUFile *f, MigrationStats *stats,
                        void (*lost)(void *opaque), void *opaque, Error **errp);
 /* Wait at most @ms for the thread to end; -1: for ever. True if it ended. */
 bool return_path_wait(ReturnPath *rp, int ms);
+/* Wait at most @ms for a PONG of @value. False if none came (yet). */
+bool return_path_wait_pong(ReturnPath *rp, uint32_t value, int ms);
 /* Join and close; the channel must have been shut down or SHUT been received.
  * Does nothing if it was not started. Results stay readable. */
 void return_path_stop(ReturnPath *rp);

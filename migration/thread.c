@@ -49,10 +49,16 @@
 #define POLISH_MIN_SHRINK 0.7
 #define POLISH_FLOOR_NS   INT64_C(2000000)
 
+/* A drain that takes longer than this is followed by one more round. */
+#define DRAIN_SHORT_NS INT64_C(2000000)
+#define DRAIN_MAX      3
+#define DRAIN_POLL_MS  100
+
 /* What the rounds need to remember. */
 typedef struct Rounds {
     bool first_pass_done;
     unsigned polished;       /* rounds that a switchover was put off by */
+    unsigned drains;         /* times the target was waited for */
     uint64_t polished_owed;  /* pages owed, in bytes, at the last of them */
     int64_t sync_end_ns;     /* when the last sync ended */
     int64_t window_begin_ns; /* of the rates for reports */
@@ -310,6 +316,35 @@ void migration_ask_own_kind(MigrationState *s)
     }
 }
 
+/*
+ * Wait until the target has loaded all that was sent so far. What lies in the
+ * channel's buffers, or is slow to load (zero records into memory that is not
+ * there yet), would else be waited for while the guest stands still.
+ */
+static bool drain_channel(MigrationState *s, Rounds *r, int64_t *took_ns,
+                          Error **errp)
+{
+    int64_t begin_ns = get_clock();
+    uint32_t ping = DRAIN_PING + (r->drains++ & 0xff);
+
+    *took_ns = 0;
+    if (!s->rp.started) {
+        return true;
+    }
+    stream_put_ping(s->to_dst, ping);
+    if (!qemu_fflush(s->to_dst, errp)) {
+        return false;
+    }
+    while (!return_path_wait_pong(&s->rp, ping, DRAIN_POLL_MS)) {
+        if (atomic_load(&s->quit)) {
+            error_setg(errp, "stopped while waiting for the target");
+            return false;
+        }
+    }
+    *took_ns = get_clock() - begin_ns;
+    return true;
+}
+
 static bool run_rounds(MigrationState *s, Error **errp)
 {
     Rounds r = {
@@ -318,6 +353,7 @@ static bool run_rounds(MigrationState *s, Error **errp)
     };
 
     for (;;) {
+        int64_t drain_ns;
         int done;
 
         if (atomic_load(&s->quit)) {
@@ -333,7 +369,14 @@ static bool run_rounds(MigrationState *s, Error **errp)
         if (done < 0) {
             return false;
         }
-        if (sync_is_due(s, &r, done == 1) && sync_and_decide(s, &r)) {
+        if (!sync_is_due(s, &r, done == 1) || !sync_and_decide(s, &r)) {
+            continue;
+        }
+        if (!drain_channel(s, &r, &drain_ns, errp)) {
+            return false;
+        }
+        /* If that took long, what the guest wrote meanwhile goes first. */
+        if (drain_ns <= DRAIN_SHORT_NS || r.drains > DRAIN_MAX) {
             return true;
         }
     }
