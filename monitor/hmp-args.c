@@ -283,7 +283,8 @@ static bool parse_int(const ArgSpec *spec, const char **p, json_object **value,
     if (!parse_sum(p, 0, &n, errp)) {
         return false;
     }
-    if (**p && !g_ascii_isspace(**p)) {
+    /* The sum takes the spaces behind it along. */
+    if (**p && !g_ascii_isspace(**p) && !g_ascii_isspace((*p)[-1])) {
         error_setg(errp, "unexpected '%c' after the number", **p);
         return false;
     }

@@ -4,6 +4,7 @@
 
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
+#include "system/cpus.h"
 #include "system/dirty-tracker.h"
 
 #include "ram-block-internal.h"
@@ -55,8 +56,10 @@ static struct {
     unsigned nr_armed; /* blocks; guarded by lock */
     GPtrArray *set_up; /* DirtyTrackerOps whose setup was called; BQL */
     const DirtyTrackerOps *_Atomic active;
+    QemuMutex written_lock; /* around attribute and written_pages */
 } tracker = {
     .lock = { PTHREAD_MUTEX_INITIALIZER },
+    .written_lock = { PTHREAD_MUTEX_INITIALIZER },
     .active = &dirty_tracker_null,
 };
 
@@ -126,6 +129,19 @@ bool dirty_tracker_attribute(CPUState *cpu, uint64_t *pages)
     const DirtyTrackerOps *ops = dirty_tracker_active();
 
     return ops->attribute && ops->attribute(cpu, pages);
+}
+
+bool dirty_tracker_written(CPUState *cpu, uint64_t *pages)
+{
+    uint64_t more = 0;
+
+    QEMU_LOCK_GUARD(&tracker.written_lock);
+    if (!dirty_tracker_attribute(cpu, &more)) {
+        return false;
+    }
+    cpu->written_pages += more;
+    *pages = cpu->written_pages;
+    return true;
 }
 
 void dirty_tracker_cost(DirtyTrackerCost *cost)

@@ -66,6 +66,8 @@ static void start_commands(void)
     hmp_add_info_commands(hmp_log_info_commands);
     hmp_add_commands(hmp_memory_commands);
     hmp_add_info_commands(hmp_memory_info_commands);
+    hmp_add_commands(hmp_dirty_rate_commands);
+    hmp_add_info_commands(hmp_dirty_rate_info_commands);
     hmp_add_commands(hmp_qom_commands);
     hmp_add_info_commands(hmp_qom_info_commands);
     hmp_add_commands(hmp_machine_commands);

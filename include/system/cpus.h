@@ -106,6 +106,9 @@ struct CPUState {
     _Atomic bool exit_request; /* leave the guest soon */
     _Atomic bool running;      /* between vcpu_run_begin() and _end() */
 
+    /* Guarded by a lock of dirty-tracker.c: see dirty_tracker_written(). */
+    uint64_t written_pages;
+
     /* Wakes the thread out of vcpu_thread_wait(). */
     QemuEvent wake;
 

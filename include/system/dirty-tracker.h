@@ -114,6 +114,12 @@ const DirtyTrackerOps *dirty_tracker_active(void); /* any thread */
 void dirty_tracker_drain_vcpu(CPUState *cpu);
 void dirty_tracker_vcpu_exit(CPUState *cpu);
 bool dirty_tracker_attribute(CPUState *cpu, uint64_t *pages);
+/*
+ * The same for several who ask, each for itself: @pages is what @cpu has
+ * written since the process started, as far as the trackers saw it. Who uses
+ * this must not call dirty_tracker_attribute(). Any thread.
+ */
+bool dirty_tracker_written(CPUState *cpu, uint64_t *pages);
 void dirty_tracker_cost(DirtyTrackerCost *cost);
 
 /*

@@ -17,5 +17,7 @@ extern const HMPCommand hmp_log_commands[]; /* log, trace points */
 extern const HMPCommand hmp_log_info_commands[];
 extern const HMPCommand hmp_memory_commands[]; /* x, xp, memsave, ... */
 extern const HMPCommand hmp_memory_info_commands[];
+extern const HMPCommand hmp_dirty_rate_commands[]; /* dirty rate and limits */
+extern const HMPCommand hmp_dirty_rate_info_commands[];
 
 #endif /* SYSTEM_MONITOR_CMDS_H */

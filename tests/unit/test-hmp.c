@@ -61,6 +61,7 @@ static void test_args_numbers(void)
 {
     assert_args("a:i", "0x10", "{\"a\": 16}");
     assert_args("a:l", "1+2*3", "{\"a\": 7}");
+    assert_args("a:l,b:l?", "1 + 2 5", "{\"a\": 3, \"b\": 5}");
     assert_args("a:l", "(1 + 2) * -3", "{\"a\": -9}");
     assert_args("a:l", "~0 & 0xff ^ 1", "{\"a\": 254}");
     assert_args("a:l", "7 % 4 | 8", "{\"a\": 11}");
