@@ -93,7 +93,7 @@ static void print_blackout(Monitor *mon, const MigrationBlackoutInfo *b)
 {
     monitor_printf(mon, "Blackout (ms): \t\t");
     print_part(mon, "total", b->has_total, b->total);
-    monitor_printf(mon, " =");
+    monitor_printf(mon, b->has_total ? " =" : " so far");
     print_part(mon, "stop", b->has_stop, b->stop);
     print_part(mon, "save", b->has_save, b->save);
     print_part(mon, "collect", b->has_collect, b->collect);

@@ -387,23 +387,29 @@ static bool run_rounds(MigrationState *s, Error **errp)
 /* The peer's own reason, if it gave one, is better than ours. */
 static void note_failure(MigrationState *s, Error *err)
 {
-    if (s->rp.started) {
-        return_path_wait(&s->rp, LAST_WORDS_MS);
-    }
+    bool ended = s->rp.started && return_path_wait(&s->rp, LAST_WORDS_MS);
+
     {
         QEMU_LOCK_GUARD(&s->lock);
         qemu_file_shutdown(s->to_dst);
     }
     if (s->rp.started) {
+        Error *theirs = NULL;
+
         return_path_stop(&s->rp);
         if (s->rp.got_shut && s->rp.shut_value) {
-            Error *theirs = NULL;
-
             s->target_failed = true;
             error_setg(&theirs,
                        "the target could not load the guest (it said %u); its "
                        "own messages tell why",
                        s->rp.shut_value);
+        } else if (ended && s->rp.err &&
+                   atomic_load(&s->hand_over) != HAND_OVER_DONE) {
+            /* Ended before we shut it: what came after is its consequence. */
+            error_setg(&theirs, "the target was lost: %s",
+                       error_get_pretty(s->rp.err));
+        }
+        if (theirs) {
             migration_set_error(s, theirs);
         }
         g_clear_pointer(&s->rp.err, error_free);

@@ -527,6 +527,29 @@ static const MigrationTest term_target_test = {
     .end = MIGRATION_LEFT_TO_HOOKS,
 };
 
+/* The reason is that the target is gone, not what that led to here. */
+static void lose_target(MigrationPair *p)
+{
+    g_autoptr(json_object) q = NULL;
+
+    migration_wait(p->src, "active");
+    qtest_kill(p->dst);
+    p->dst = NULL;
+    migration_wait(p->src, "failed");
+    q = migration_query(p->src);
+    g_assert_nonnull(strstr(json_path_str(q, "error-desc"), "target was lost"));
+    qtest_assert_status(p->src, "running");
+}
+
+static const MigrationTest lose_target_test = {
+    .name = "/migration/none/a-lost-target-is-the-reason",
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':1000000",
+    .own_only = true,
+    .during = lose_target,
+    .end = MIGRATION_LEFT_TO_HOOKS,
+};
+
 /* What may not be done while it runs; and two at once. */
 static void try_things(MigrationPair *p)
 {
@@ -673,6 +696,7 @@ static void add_tests(void)
         &at_start_tcp_test,
         &quit_source_test,
         &term_target_test,
+        &lose_target_test,
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
