@@ -47,6 +47,10 @@ bool accel_try(const char *name, json_object *props, MachineState *ms,
     if (ac->init_machine && !ac->init_machine(ACCEL(obj), ms, errp)) {
         return false;
     }
+    if (!dirty_tracking_init(ac->name, ac->trackers,
+                             &ACCEL(obj)->dirty_tracking, errp)) {
+        return false;
+    }
     the_accel = ACCEL(object_ref(obj));
     object_freeze(obj);
     accel_ops_set(ac->ops);

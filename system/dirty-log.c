@@ -10,6 +10,7 @@
  */
 #include "qemu/osdep.h"
 
+#include "qapi/qapi-types-dirty-tracking.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "system/dirty-tracker.h"
@@ -120,6 +121,41 @@ void memory_global_dirty_log_stop(unsigned users)
         disarm(blocks);
         memory_listeners_global_stop();
     }
+}
+
+unsigned dirty_log_all_users(void)
+{
+    g_autoptr(GPtrArray) blocks = qemu_ram_blocks_snapshot();
+    unsigned users = memory_global_dirty_log_users();
+
+    for (guint i = 0; i < blocks->len; i++) {
+        if (((RAMBlock *)blocks->pdata[i])->vga_users) {
+            users |= DIRTY_LOG_DISPLAY;
+        }
+    }
+    return users;
+}
+
+char *dirty_log_users_string(void)
+{
+    /* Bit i is the schema's user i. */
+    QEMU_BUILD_BUG_ON(GLOBAL_DIRTY_MIGRATION !=
+                      1 << DIRTY_TRACKING_USER_MIGRATION);
+    QEMU_BUILD_BUG_ON(GLOBAL_DIRTY_DIRTY_RATE !=
+                      1 << DIRTY_TRACKING_USER_DIRTY_RATE);
+    QEMU_BUILD_BUG_ON(GLOBAL_DIRTY_LIMIT !=
+                      1 << DIRTY_TRACKING_USER_DIRTY_LIMIT);
+    QEMU_BUILD_BUG_ON(DIRTY_LOG_DISPLAY != 1 << DIRTY_TRACKING_USER_DISPLAY);
+    unsigned users = dirty_log_all_users();
+    GString *s = g_string_new(NULL);
+
+    for (int i = 0; i < DIRTY_TRACKING_USER__MAX; i++) {
+        if (users & (1u << i)) {
+            g_string_append_printf(s, "%s%s", s->len ? ", " : "",
+                                   DirtyTrackingUser_str(i));
+        }
+    }
+    return g_string_free(s, FALSE);
 }
 
 static GPtrArray *just(RAMBlock *rb)

@@ -21,7 +21,7 @@ typedef struct Ring {
     CPUState *cpu;
     DirtyRing ring;
     bool full; /* its vCPU waits for a reap */
-    uint64_t harvested, attributed;
+    uint64_t harvested;
     uint64_t soft_full_exits, hard_full_exits;
 } Ring;
 
@@ -491,8 +491,7 @@ bool dirty_reaper_attribute(CPUState *cpu, uint64_t *pages)
     if (!r) {
         return false;
     }
-    *pages = r->harvested - r->attributed;
-    r->attributed = r->harvested;
+    *pages = r->harvested;
     return true;
 }
 

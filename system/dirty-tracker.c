@@ -76,9 +76,12 @@ bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp)
     assert(is_complete(ops));
     QEMU_LOCK_GUARD(&tracker.lock);
     if (tracker.nr_armed) {
-        error_setg(
-            errp, "dirty tracking '%s' is in use: cannot change it to '%s' now",
-            dirty_tracker_active()->name, ops->name);
+        g_autofree char *users = dirty_log_users_string();
+
+        error_setg(errp,
+                   "dirty tracking '%s' is in use (%s): cannot change it to "
+                   "'%s' now",
+                   dirty_tracker_active()->name, users, ops->name);
         return false;
     }
     if (!ops->probe(errp)) {

@@ -68,6 +68,7 @@ static void start_commands(void)
     hmp_add_info_commands(hmp_memory_info_commands);
     hmp_add_commands(hmp_dirty_rate_commands);
     hmp_add_info_commands(hmp_dirty_rate_info_commands);
+    hmp_add_info_commands(hmp_dirty_info_commands);
     hmp_add_commands(hmp_qom_commands);
     hmp_add_info_commands(hmp_qom_info_commands);
     hmp_add_commands(hmp_machine_commands);

@@ -290,7 +290,7 @@ static void bitmap_cost(DirtyTrackerCost *cost)
                                      1);
 }
 
-static bool bitmap_attribute(CPUState *cpu, uint64_t *pages)
+bool tcg_attribute(CPUState *cpu, uint64_t *pages)
 {
     TcgVcpu *v = cpu->accel_data;
     uint64_t now, before;
@@ -312,6 +312,6 @@ const DirtyTrackerOps tcg_bitmap_tracker = {
     .stop = bitmap_stop,
     .collect = bitmap_collect,
     .clean = bitmap_clean,
-    .attribute = bitmap_attribute,
+    .attribute = tcg_attribute,
     .cost = bitmap_cost,
 };

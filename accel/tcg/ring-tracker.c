@@ -31,12 +31,12 @@
 #include "qemu/bitmap.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
+#include "system/dirty-choice.h"
 #include "system/dirty-reaper.h"
 #include "system/dirty-tracker.h"
 
 /* One per process, as the tracker is. Guarded by the BQL. */
 static struct {
-    uint32_t entries;  /* as configured; 0: none */
     unsigned nr_armed; /* blocks */
 } rings;
 
@@ -44,24 +44,9 @@ static uint32_t reset_rings(void);
 
 static const DirtyReaperEngine reaper_engine = { .reset = reset_rings };
 
-bool tcg_ring_set_entries(uint64_t entries, Error **errp)
-{
-    g_assert(rings.nr_armed == 0);
-    if (!dirty_ring_check_entries(entries, errp)) {
-        return false;
-    }
-    rings.entries = entries;
-    return true;
-}
-
-uint32_t tcg_ring_entries(void)
-{
-    return rings.entries;
-}
-
 static bool ring_probe(Error **errp)
 {
-    if (rings.entries == 0) {
+    if (dirty_tracking_ring_entries() == 0) {
         error_setg(errp, "dirty-ring-size is 0");
         return false;
     }
@@ -149,11 +134,13 @@ static uint32_t reset_rings(void)
 
 static void give_ring(TcgVcpu *v)
 {
+    uint32_t entries = dirty_tracking_ring_entries();
+
     /* Nobody looks at the old one: no block is armed. */
     dirty_ring_free(v->ring.gfns, v->ring.entries);
     v->ring = (DirtyRingProducer){
-        .gfns = dirty_ring_alloc(rings.entries),
-        .entries = rings.entries,
+        .gfns = dirty_ring_alloc(entries),
+        .entries = entries,
     };
     dirty_reaper_add_ring(v->cs, v->ring.gfns, v->ring.entries);
 }
@@ -274,19 +261,6 @@ static void ring_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
     dirty_reaper_wait();
 }
 
-static bool ring_attribute(CPUState *cpu, uint64_t *pages)
-{
-    TcgVcpu *v = cpu->accel_data;
-    uint64_t now;
-
-    if (!v) {
-        return false;
-    }
-    now = atomic_load(&v->stats.dirty_faults);
-    *pages = now - atomic_exchange(&v->faults_attributed, now);
-    return true;
-}
-
 static void ring_cost(DirtyTrackerCost *cost)
 {
     DirtyReaperStats s;
@@ -307,6 +281,6 @@ const DirtyTrackerOps tcg_ring_tracker = {
     .collect = ring_collect,
     .clean = ring_clean,
     .vcpu_exit = ring_vcpu_exit,
-    .attribute = ring_attribute,
+    .attribute = tcg_attribute,
     .cost = ring_cost,
 };

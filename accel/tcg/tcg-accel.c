@@ -97,6 +97,7 @@ static bool tcg_init_machine(AccelState *as, MachineState *ms, Error **errp)
 
 static const DirtyTrackerOps *const tcg_trackers[] = {
     &tcg_bitmap_tracker,
+    &tcg_ring_tracker,
     NULL,
 };
 
@@ -110,9 +111,15 @@ static void tcg_accel_class_init(ObjectClass *oc, const void *data)
     ac->trackers = tcg_trackers;
 }
 
+static const Property tcg_accel_props[] = {
+    DEFINE_DIRTY_TRACKING_PROPS(),
+    DEFINE_PROP_END_OF_LIST(),
+};
+
 static const TypeInfo tcg_accel_type_info = {
     .name = TYPE_TCG_ACCEL,
     .parent = TYPE_ACCEL,
+    .props = tcg_accel_props,
     .class_init = tcg_accel_class_init,
 };
 

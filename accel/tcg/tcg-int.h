@@ -338,14 +338,10 @@ extern const DirtyTrackerOps tcg_bitmap_tracker;
 uint64_t *tcg_page_bitmap_new(const TcgRam *ram);
 void tcg_page_bitmap_free(const TcgRam *ram, uint64_t **map);
 
+bool tcg_attribute(CPUState *cpu, uint64_t *pages); /* of both trackers */
+
 /* ---- ring-tracker.c ---- */
 extern const DirtyTrackerOps tcg_ring_tracker;
-/*
- * Entries of the rings from the next start on; 0: rings are not possible.
- * False: not a possible size. BQL, while the tracker is not armed.
- */
-bool tcg_ring_set_entries(uint64_t entries, Error **errp);
-uint32_t tcg_ring_entries(void);
 /* A new vCPU: gets a ring if others have one. BQL. */
 void tcg_ring_vcpu_added(TcgVcpu *v);
 /* v->ring_full is set. Wait for room; v is inside, and out meanwhile. */

@@ -3,7 +3,7 @@
  * Accelerator `tcg`: the software engine for AArch64 guests.
  *
  * Guest instructions are decoded once and interpreted; one host thread per
- * vCPU. Its dirty tracker is "bitmap".
+ * vCPU. Its dirty trackers are "bitmap" and "ring".
  *
  * Used by: system/main.c. Uses: nothing.
  */

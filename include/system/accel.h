@@ -14,6 +14,7 @@
 
 #include "qom/object.h"
 #include "system/accel-ops.h"
+#include "system/dirty-choice.h"
 
 #define TYPE_ACCEL             "accel"
 #define ACCEL_CLASS_SUFFIX     "-accel"
@@ -21,6 +22,7 @@
 
 typedef struct AccelState {
     Object parent_obj;
+    DirtyTrackingOptions dirty_tracking; /* constant once it is chosen */
 } AccelState;
 
 typedef struct AccelClass {
@@ -50,7 +52,8 @@ const char *current_accel_name(void); /* "tcg"; "none" before */
  *
  * @props: property name → value, may be NULL; not consumed
  *
- * On success it is current_accel() and its ops are accel_ops().
+ * On success it is current_accel(), its ops are accel_ops(), and the dirty
+ * tracker is chosen.
  */
 bool accel_try(const char *name, json_object *props, MachineState *ms,
                Error **errp);

@@ -170,6 +170,13 @@ bool memory_global_dirty_log_start(unsigned users, Error **errp);
 /* Switch it off for @users; the last one disarms. BQL. */
 void memory_global_dirty_log_stop(unsigned users);
 unsigned memory_global_dirty_log_users(void); /* any thread */
+/* The same, and DIRTY_LOG_DISPLAY if a display's log is on. BQL. */
+enum {
+    DIRTY_LOG_DISPLAY = 1 << 3
+};
+unsigned dirty_log_all_users(void);
+/* "migration, display": for messages. Caller frees. BQL. */
+char *dirty_log_users_string(void);
 
 /**
  * memory_global_dirty_log_sync: bring all that was written into the bitmaps

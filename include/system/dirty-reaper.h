@@ -89,7 +89,7 @@ void dirty_reaper_wait(void);
  */
 void dirty_reaper_vcpu_full(CPUState *cpu, bool hard);
 
-/* Pages harvested from @cpu's ring since last asked; false: it has none. */
+/* Pages harvested from @cpu's ring since it was added; false: it has none. */
 bool dirty_reaper_attribute(CPUState *cpu, uint64_t *pages);
 
 /* Cumulative since the process started, but for *_now. */

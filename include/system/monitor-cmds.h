@@ -19,5 +19,6 @@ extern const HMPCommand hmp_memory_commands[]; /* x, xp, memsave, ... */
 extern const HMPCommand hmp_memory_info_commands[];
 extern const HMPCommand hmp_dirty_rate_commands[]; /* dirty rate and limits */
 extern const HMPCommand hmp_dirty_rate_info_commands[];
+extern const HMPCommand hmp_dirty_info_commands[]; /* dirty tracking */
 
 #endif /* SYSTEM_MONITOR_CMDS_H */

@@ -44,6 +44,16 @@ typedef struct TrackerEngine {
     unsigned ring_entries; /* per vCPU; 0: no rings */
 } TrackerEngine;
 
+extern const TrackerEngine tracker_engines[]; /* ends with a NULL name */
+
+/* One row of the tables of scenarios. */
+typedef struct Scenario {
+    const char *name; /* NULL: end of the table */
+    void (*func)(const TrackerEngine *e);
+    bool rings_only;
+} Scenario;
+extern const Scenario write_scenarios[], event_scenarios[], ring_scenarios[];
+
 typedef struct Oracle {
     const TrackerEngine *e;
     RAMBlock *rb;

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* query-dirty-tracking and `info dirty_tracking`. */
+#include "qemu/osdep.h"
+
+#include "qapi/qapi-commands-dirty-tracking.h"
+#include "qemu/monitor-sink.h"
+#include "system/accel.h"
+#include "system/cpus.h"
+#include "system/dirty-choice.h"
+#include "system/dirty-memory.h"
+#include "system/dirty-reaper.h"
+#include "system/monitor-cmds.h"
+
+static DirtyTrackingUserList *query_users(void)
+{
+    DirtyTrackingUserList *list = NULL, **tail = &list;
+    unsigned users = dirty_log_all_users();
+
+    for (int i = 0; i < DIRTY_TRACKING_USER__MAX; i++) {
+        if (users & (1u << i)) {
+            QAPI_LIST_APPEND(tail, i);
+        }
+    }
+    return list;
+}
+
+static DirtyTrackingCost *query_cost(void)
+{
+    DirtyTrackingCost *cost = g_new0(DirtyTrackingCost, 1);
+    DirtyTrackerCost c;
+
+    dirty_tracker_cost(&c);
+    cost->has_collect_page = c.collect_ns_per_page != 0;
+    cost->collect_page = c.collect_ns_per_page;
+    cost->has_scan_gib = c.scan_ns_per_gib != 0;
+    cost->scan_gib = c.scan_ns_per_gib;
+    cost->has_clean_range = c.clean_ns_per_range != 0;
+    cost->clean_range = c.clean_ns_per_range;
+    cost->has_clean_page = c.clean_ns_per_page != 0;
+    cost->clean_page = c.clean_ns_per_page;
+    cost->has_fault_page = c.fault_ns_per_page != 0;
+    cost->fault_page = c.fault_ns_per_page;
+    return cost;
+}
+
+static const DirtyReaperRingStats *find_ring(GArray *rings, int cpu_index)
+{
+    for (guint i = 0; i < rings->len; i++) {
+        const DirtyReaperRingStats *r = &g_array_index(rings,
+                                                       DirtyReaperRingStats, i);
+
+        if (r->cpu_index == cpu_index) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+static DirtyTrackingVCPUList *query_vcpus(void)
+{
+    g_autoptr(GArray) rings = dirty_reaper_ring_stats();
+    DirtyTrackingVCPUList *list = NULL, **tail = &list;
+    CPUState *cpu;
+
+    CPU_FOREACH (cpu) {
+        DirtyTrackingVCPU *v = g_new0(DirtyTrackingVCPU, 1);
+        const DirtyReaperRingStats *r = find_ring(rings, cpu->cpu_index);
+
+        v->cpu_index = cpu->cpu_index;
+        v->has_pages = dirty_tracker_written(cpu, &v->pages);
+        if (r) {
+            v->has_ring_entries = v->has_soft_full = v->has_hard_full = true;
+            v->ring_entries = r->harvested;
+            v->soft_full = r->soft_full_exits;
+            v->hard_full = r->hard_full_exits;
+        }
+        QAPI_LIST_APPEND(tail, v);
+    }
+    return list;
+}
+
+static DirtyTrackingRings *query_rings(void)
+{
+    DirtyTrackingRings *rings = g_new0(DirtyTrackingRings, 1);
+    DirtyReaperStats s;
+
+    dirty_reaper_get_stats(&s);
+    *rings = (DirtyTrackingRings){
+        .size = dirty_tracking_ring_entries(),
+        .rings = s.rings_now,
+        .entries = s.entries_harvested,
+        .refaults = s.entries_refault,
+        .unknown = s.entries_unknown,
+        .beyond = s.entries_beyond,
+        .batches = s.batches,
+        .reaps_full = s.reaps_full,
+        .reaps_collect = s.reaps_collect,
+        .reaps_period = s.reaps_period,
+        .reaps_drain = s.reaps_drain,
+        .reap_time = s.reap_ns,
+        .reset_time = s.reset_ns,
+        .longest_reap = s.longest_reap_ns,
+        .soft_full = s.soft_full_exits,
+        .hard_full = s.hard_full_exits,
+        .full_time = s.full_wait_ns,
+        .longest_wait = s.longest_wait_ns,
+        .period = s.period_ms,
+        .big_lock = s.thread_bql_acquisitions,
+    };
+    return rings;
+}
+
+DirtyTrackingInfo *qmp_query_dirty_tracking(Error **errp)
+{
+    DirtyTrackingInfo *info = g_new0(DirtyTrackingInfo, 1);
+    int engine = qapi_enum_parse(&DirtyTrackingMode_lookup,
+                                 dirty_tracker_active()->name, -1, NULL);
+
+    info->accelerator = qapi_enum_parse(&Accelerator_lookup,
+                                        current_accel_name(), 0, &error_abort);
+    info->mode = dirty_tracking_mode();
+    info->has_engine = engine >= 0;
+    info->engine = MAX(engine, 0);
+    info->users = query_users();
+    info->engines = dirty_tracking_engines();
+    info->vcpus = query_vcpus();
+    info->cost = query_cost();
+    if (engine == DIRTY_TRACKING_MODE_RING) {
+        info->rings = query_rings();
+    }
+    return info;
+}
+
+/* ---- HMP ---- */
+
+static void print_users(Monitor *mon, const DirtyTrackingUserList *users)
+{
+    monitor_puts(mon, "users:");
+    for (; users; users = users->next) {
+        monitor_printf(mon, " %s", DirtyTrackingUser_str(users->value));
+    }
+    monitor_puts(mon, "\n");
+}
+
+static void print_engines(Monitor *mon, const DirtyTrackingEngineList *list)
+{
+    for (; list; list = list->next) {
+        const DirtyTrackingEngine *e = list->value;
+
+        monitor_printf(mon, "  %s: %s%s\n", DirtyTrackingMode_str(e->name),
+                       e->available ? "possible" : "not possible: ",
+                       e->available ? "" : e->reason);
+    }
+}
+
+static void print_cost(Monitor *mon, const char *what, bool has, double ns)
+{
+    if (has) {
+        monitor_printf(mon, "  %s: %.1f ns\n", what, ns);
+    }
+}
+
+static void print_costs(Monitor *mon, const DirtyTrackingCost *c)
+{
+    print_cost(mon, "collect, per page", c->has_collect_page, c->collect_page);
+    print_cost(mon, "collect, per GiB", c->has_scan_gib, c->scan_gib);
+    print_cost(mon, "clean, per range", c->has_clean_range, c->clean_range);
+    print_cost(mon, "clean, per page", c->has_clean_page, c->clean_page);
+    print_cost(mon, "next write to a page", c->has_fault_page, c->fault_page);
+}
+
+static void print_vcpus(Monitor *mon, const DirtyTrackingVCPUList *list)
+{
+    for (; list; list = list->next) {
+        const DirtyTrackingVCPU *v = list->value;
+
+        monitor_printf(mon, "  vCPU %" PRId64 ":", v->cpu_index);
+        if (v->has_pages) {
+            monitor_printf(mon, " %" PRIu64 " pages written", v->pages);
+        }
+        if (v->has_ring_entries) {
+            monitor_printf(mon,
+                           ", %" PRIu64 " entries, %" PRIu64 " soft full, "
+                           "%" PRIu64 " hard full",
+                           v->ring_entries, v->soft_full, v->hard_full);
+        }
+        monitor_puts(mon, "\n");
+    }
+}
+
+static void print_rings(Monitor *mon, const DirtyTrackingRings *r)
+{
+    monitor_printf(mon,
+                   "rings: %u of %u entries\n"
+                   "  entries: %" PRIu64 ", %" PRIu64 " of them again, %" PRIu64
+                   " dropped (no slot), %" PRIu64 " dropped (beyond slot)\n",
+                   r->rings, r->size, r->entries, r->refaults, r->unknown,
+                   r->beyond);
+    monitor_printf(mon,
+                   "  reaps: %" PRIu64 " full, %" PRIu64 " collect, %" PRIu64
+                   " period, %" PRIu64 " drain; %" PRIu64 " batches\n",
+                   r->reaps_full, r->reaps_collect, r->reaps_period,
+                   r->reaps_drain, r->batches);
+    monitor_printf(mon,
+                   "  reap time: %.3f ms, reset %.3f ms, longest reap "
+                   "%.3f ms, period %" PRIu64 " ms\n",
+                   r->reap_time / 1e6, r->reset_time / 1e6,
+                   r->longest_reap / 1e6, r->period);
+    monitor_printf(mon,
+                   "  vCPU exits: %" PRIu64 " soft full, %" PRIu64
+                   " hard full; waited %.3f ms, longest %.3f ms\n"
+                   "  big lock taken by the reaper: %" PRIu64 "\n",
+                   r->soft_full, r->hard_full, r->full_time / 1e6,
+                   r->longest_wait / 1e6, r->big_lock);
+}
+
+static void hmp_info_dirty_tracking(Monitor *mon, json_object *args)
+{
+    g_autoptr(DirtyTrackingInfo) info = qmp_query_dirty_tracking(NULL);
+
+    monitor_printf(
+        mon, "accelerator: %s\nmode: %s\nengine: %s\n",
+        Accelerator_str(info->accelerator), DirtyTrackingMode_str(info->mode),
+        info->has_engine ? DirtyTrackingMode_str(info->engine) : "none");
+    print_users(mon, info->users);
+    monitor_puts(mon, "engines:\n");
+    print_engines(mon, info->engines);
+    monitor_puts(mon, "vcpus:\n");
+    print_vcpus(mon, info->vcpus);
+    if (info->rings) {
+        print_rings(mon, info->rings);
+    }
+    monitor_puts(mon, "measured costs:\n");
+    print_costs(mon, info->cost);
+}
+
+const HMPCommand hmp_dirty_info_commands[] = {
+    { .name = "dirty_tracking",
+      .args_type = "",
+      .params = "",
+      .help = "show how the pages that the guest writes are found out (not "
+              "about dirty bitmaps of block devices)",
+      .cmd = hmp_info_dirty_tracking },
+    { .name = NULL },
+};

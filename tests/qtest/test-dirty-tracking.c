@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* dirty-tracking, dirty-ring-size, query-dirty-tracking, info dirty_tracking. */
+#include "qemu/osdep.h"
+
+#include "libqtest.h"
+
+typedef struct BadOption {
+    const char *props;
+    const char *words[3]; /* all must be in the message */
+} BadOption;
+
+static const BadOption bad_options[] = {
+    { "dirty-tracking=bitmap,dirty-ring-size=4096",
+      { "dirty-ring-size=4096", "dirty-tracking=bitmap", "contradicts" } },
+    { "dirty-tracking=ring,dirty-ring-size=0",
+      { "dirty-ring-size=0", "contradicts", "256 to 65536" } },
+    { "dirty-tracking=nosuch", { "nosuch", "auto, bitmap, ring" } },
+    { "dirty-ring-size=255", { "255", "power of two from 256 to 65536" } },
+    { "dirty-ring-size=3000", { "3000", "power of two" } },
+    { "dirty-ring-size=131072", { "131072", "65536" } },
+    { "dirty-ring-size=4294971392", { "4294971392", "65536" } },
+    { "dirty-ring-size=-1", { "dirty-ring-size" } },
+};
+
+static void test_bad_options(void)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(bad_options); i++) {
+        const BadOption *b = &bad_options[i];
+        g_autofree char *args = g_strdup_printf("-M virt -accel tcg,%s",
+                                                b->props);
+        g_autofree char *err = NULL;
+
+        g_assert_cmpint(qtest_run(args, NULL, &err), ==, 1);
+        for (unsigned k = 0; k < ARRAY_SIZE(b->words) && b->words[k]; k++) {
+            if (!strstr(err, b->words[k])) {
+                g_error("%s: '%s' lacks '%s'", b->props, err, b->words[k]);
+            }
+        }
+    }
+}
+
+typedef struct GoodOption {
+    const char *props;
+    const char *mode, *engine;
+    int entries;           /* 0: no rings are shown */
+    bool ring_is_possible; /* at all */
+} GoodOption;
+
+static const GoodOption good_options[] = {
+    { "", "auto", "bitmap", 0, true },
+    { ",dirty-ring-size=0", "auto", "bitmap", 0, false },
+    { ",dirty-ring-size=256", "ring", "ring", 256, true },
+    { ",dirty-tracking=ring", "ring", "ring", 65536, true },
+    { ",dirty-tracking=ring,dirty-ring-size=4096", "ring", "ring", 4096, true },
+    { ",dirty-tracking=bitmap", "bitmap", "bitmap", 0, true },
+    { ",dirty-tracking=auto,dirty-ring-size=512", "auto", "bitmap", 0, true },
+};
+
+static void test_good_options(void)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(good_options); i++) {
+        const GoodOption *g = &good_options[i];
+        QTestState *s = qtest_startf("-M virt -m 32 -smp 2 -S -accel tcg%s",
+                                     g->props);
+        json_object *r = qtest_qmp_ok(s, "{'execute':'query-dirty-tracking'}");
+
+        g_assert_cmpstr(json_path_str(r, "accelerator"), ==, "tcg");
+        g_assert_cmpstr(json_path_str(r, "mode"), ==, g->mode);
+        g_assert_cmpstr(json_path_str(r, "engine"), ==, g->engine);
+        g_assert_cmpstr(json_path_str(r, "engines.0.name"), ==, "bitmap");
+        g_assert_true(json_path_bool(r, "engines.0.available"));
+        g_assert_cmpstr(json_path_str(r, "engines.1.name"), ==, "ring");
+        g_assert_cmpint(json_path_bool(r, "engines.1.available"), ==,
+                        g->ring_is_possible);
+        if (!g->ring_is_possible) {
+            g_assert_nonnull(strstr(json_path_str(r, "engines.1.reason"),
+                                    "dirty-ring-size"));
+        }
+        g_assert_null(json_path(r, "users.0"));
+        g_assert_cmpint(json_path_int(r, "vcpus.1.cpu-index"), ==, 1);
+        if (g->entries) {
+            g_assert_cmpint(json_path_int(r, "rings.size"), ==, g->entries);
+            g_assert_cmpint(json_path_int(r, "rings.rings"), ==, 0);
+        } else {
+            g_assert_null(json_path(r, "rings"));
+        }
+        json_object_put(r);
+        qtest_quit(s);
+    }
+}
+
+static void test_hmp(void)
+{
+    static const char *const words[] = { "accelerator: tcg", "engine: ring",
+                                         "bitmap: possible",
+                                         "vCPU 0:", "0 of 256 entries" };
+    QTestState *s = qtest_start("-M virt -m 32 -S "
+                                "-accel tcg,dirty-ring-size=256");
+    g_autofree char *text = qtest_hmp(s, "info dirty_tracking");
+
+    for (unsigned i = 0; i < ARRAY_SIZE(words); i++) {
+        if (!strstr(text, words[i])) {
+            g_error("'%s' lacks '%s'", text, words[i]);
+        }
+    }
+    qtest_quit(s);
+}
+
+/* Nothing executes: nothing can be chosen, and the reason is given. */
+static void test_qtest_accel(void)
+{
+    QTestState *s = qtest_start("-M none");
+    json_object *r = qtest_qmp_ok(s, "{'execute':'query-dirty-tracking'}");
+
+    g_assert_cmpstr(json_path_str(r, "accelerator"), ==, "qtest");
+    g_assert_null(json_path(r, "engine"));
+    g_assert_false(json_path_bool(r, "engines.0.available"));
+    g_assert_nonnull(strstr(json_path_str(r, "engines.0.reason"), "qtest"));
+    json_object_put(r);
+    qtest_quit(s);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dirty-tracking/qtest-accel", test_qtest_accel);
+    if (qtest_has_accel("tcg")) {
+        g_test_add_func("/dirty-tracking/options/bad", test_bad_options);
+        g_test_add_func("/dirty-tracking/options/good", test_good_options);
+        g_test_add_func("/dirty-tracking/hmp", test_hmp);
+    }
+    return g_test_run();
+}
