@@ -296,8 +296,7 @@ static void add_tests(void)
     static const MigrationTest *const tests[] = {
         &cancel_test,       &rules_test,        &target_refuses_test,
         &still_target_test, &still_source_test, &quit_source_test,
-        &term_target_test,
-        &lose_target_test,
+        &term_target_test,  &lose_target_test,
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
