@@ -164,10 +164,11 @@ static QTestState *start_side(MigrationPair *p, bool target)
 
         g_string_append_printf(
             args,
-            "-M virt,memory-backend=mem -accel tcg -cpu cortex-a57 "
+            "-M virt,memory-backend=mem -accel %s -cpu cortex-a57 "
             "-m %" PRIu64 "M -smp %u -kernel %s -append '%s' "
             "-serial file:%s/%s.serial",
-            p->ram_bytes / MIB, t->guest_cpus ? t->guest_cpus : 1, kernel,
+            t->accel ? t->accel : "tcg", p->ram_bytes / MIB,
+            t->guest_cpus ? t->guest_cpus : 1, kernel,
             t->guest_args ? t->guest_args : "", p->dir, target ? "dst" : "src");
     } else {
         g_string_append_printf(args,

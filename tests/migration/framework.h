@@ -66,6 +66,8 @@ typedef struct MigrationTest {
     const char *guest;
     const char *guest_args;
     unsigned guest_cpus; /* default 1 */
+    /* Optional. What runs it, of both sides; default "tcg". */
+    const char *accel;
     /* Optional. MiB; default 16 (none) or 160 (virt). */
     unsigned ram_mib;
     /* Optional. Shared RAM is one file for both (x-ignore-shared). */
