@@ -248,10 +248,9 @@ static void cancel_connect(MigrationState *s)
                          MIGRATION_STATUS_CANCELLED);
 }
 
-void qmp_migrate_cancel(Error **errp)
+/* To CANCELLING, from whatever it is by then; false: nothing is under way. */
+static bool mark_cancelling(MigrationState *s)
 {
-    MigrationState *s = &the_migration;
-    int expected = HAND_OVER_NOT_YET;
     MigrationStatus found;
 
     /* Another thread may move it on meanwhile: try what is found then. */
@@ -259,18 +258,38 @@ void qmp_migrate_cancel(Error **errp)
         found = migration_state_get(&s->state);
         if (!migration_state_may_move(MIGRATION_SIDE_SOURCE, found,
                                       MIGRATION_STATUS_CANCELLING)) {
-            return;
+            return false;
         }
         QEMU_LOCK_GUARD(&s->lock);
         s->cancelled_in = found;
     } while (
         !migration_state_move(&s->state, found, MIGRATION_STATUS_CANCELLING));
+    return true;
+}
 
+/*
+ * After the hand-over only the target knows what becomes of the guest. To cut
+ * the connection then would leave a stopped guest here for nothing: the target
+ * is given the time to say so. Who asks again does not want to wait for it.
+ */
+void qmp_migrate_cancel(Error **errp)
+{
+    MigrationState *s = &the_migration;
+    int expected = HAND_OVER_NOT_YET;
+    bool again = migration_state_get(&s->state) == MIGRATION_STATUS_CANCELLING;
+
+    if (!again && !mark_cancelling(s)) {
+        return;
+    }
     if (s->connect) {
         cancel_connect(s);
         return;
     }
-    atomic_compare_exchange_strong(&s->hand_over, &expected, HAND_OVER_DENIED);
+    if (!atomic_compare_exchange_strong(&s->hand_over, &expected,
+                                        HAND_OVER_DENIED) &&
+        expected == HAND_OVER_DONE && !again && !atomic_load(&s->exiting)) {
+        return;
+    }
     atomic_store(&s->quit, true);
     qemu_sem_post(&s->wake);
     qemu_sem_post(&s->go_on);
