@@ -14,7 +14,7 @@
  *     page was written and the counter not yet). Less: a write was lost.
  *   - `errors` counts the pages that the guest itself found torn.
  *
- * Read by: the guests here, tests/migration, scripts/demo.
+ * Read by: the guests here, tests/migration, tests/bench/lab.py.
  */
 #ifndef TESTS_GUEST_CTL_H
 #define TESTS_GUEST_CTL_H

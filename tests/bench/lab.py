@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Virtual machines with the workload guest, seen and steered from outside.
+
+Lab      temporary folders, and the machines that live in them
+Vm       one process: QMP over its standard streams, its guest's memory mapped
+         here, so that the control pages (tests/guest/ctl.h) can be read while
+         it runs
+Watch    a thread that looks at the operation counters of a source and its
+         target, and knows from them when the guest stood still
+migrate  one migration, from the command to its end
+
+Used by: scripts/demo and the benchmarks beside this file.
+"""
+import json
+import mmap
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', 'qmp'))
+from qmp_client import Machine, QmpError  # noqa: E402
+
+RAM_BASE = 0x40000000
+PAGE = 4096
+CTL_OFFSET, CTL_SIZE = 0x100000, 0x1000
+F = {name: i for i, name in enumerate(
+    ['magic', 'ops', 'writes', 'ticks', 'state', 'errors', 'max_gap',
+     'current', 'ticks_hz', 'base', 'pages', 'bytes', 'rate', 'pattern',
+     'stride', 'write_pct', 'seq', 'passes'])}
+RUNNING = 2
+
+
+class LabError(Exception):
+    """What a benchmark can't go on from; its text is for the user."""
+
+
+class Vm(Machine):
+    """A machine whose RAM is a shared file, so that it can be seen here."""
+
+    def __init__(self, lab, name, binary, *more, machine='virt', ram_mib=256,
+                 cpus=1, accel='tcg'):
+        self.name, self.cpus, self.ram_mib = name, cpus, ram_mib
+        self.ram_path = os.path.join(lab.ram_folder, name + '.ram')
+        with open(self.ram_path, 'w+b') as f:
+            f.truncate(ram_mib << 20)
+            self.ram = memoryview(mmap.mmap(f.fileno(), ram_mib << 20))
+        self.words = self.ram.cast('Q')
+        args = ['-name', name, '-M', machine + ',memory-backend=ram',
+                '-accel', accel, '-m', '%dM' % ram_mib, '-object',
+                'memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s'
+                % (ram_mib, self.ram_path), '-nodefaults']
+        if machine != 'none':
+            args += ['-cpu', 'cortex-a57', '-smp', str(cpus), '-serial',
+                     'file:' + os.path.join(lab.folder, name + '.serial')]
+        try:
+            super().__init__(binary, *args, *more)
+        except (OSError, EOFError, ValueError) as e:
+            raise LabError('%s (%s) did not start: %s' % (name, binary, e))
+
+    def set_migration(self, capabilities=(), **parameters):
+        """Capabilities to switch on, parameters with _ for -."""
+        caps = set(capabilities) | {'events', 'return-path'}
+        self.cmd('migrate-set-capabilities', capabilities=[
+            {'capability': c, 'state': True} for c in sorted(caps)])
+        if parameters:
+            self.cmd('migrate-set-parameters', **{
+                k.replace('_', '-'): v for k, v in parameters.items()})
+
+    def hmp(self, line):
+        return self.cmd('human-monitor-command',
+                        **{'command-line': line}).replace('\r', '')
+
+    def _at(self, cpu, field):
+        return (CTL_OFFSET + cpu * CTL_SIZE) // 8 + F[field]
+
+    def ctl(self, cpu, field):
+        return self.words[self._at(cpu, field)]
+
+    def ops(self):
+        return sum(self.ctl(cpu, 'ops') for cpu in range(self.cpus))
+
+    def set_ctl(self, **fields):
+        """Change what the guest does; @rate is that of all its vCPUs."""
+        active = [c for c in range(self.cpus)
+                  if self.ctl(c, 'state') == RUNNING]
+        for cpu in active:
+            for field, value in fields.items():
+                if field == 'rate':
+                    value //= len(active)
+                self.words[self._at(cpu, field)] = value
+            self.words[self._at(cpu, 'seq')] += 1
+
+    def wait_for_guest(self, cpus=None, seconds=60):
+        deadline = time.monotonic() + seconds
+        while any(self.ctl(c, 'state') != RUNNING
+                  for c in range(cpus or self.cpus)):
+            if time.monotonic() > deadline:
+                raise LabError('the guest of %s did not come up' % self.name)
+            time.sleep(0.02)
+
+    def wait_for_running(self, seconds=10):
+        deadline = time.monotonic() + seconds
+        while self.cmd('query-status')['status'] != 'running':
+            if time.monotonic() > deadline:
+                raise LabError('%s does not run' % self.name)
+            time.sleep(0.002)
+
+    def rate(self, seconds):
+        """Operations per second over the next @seconds."""
+        begin, ops = time.monotonic(), self.ops()
+        time.sleep(seconds)
+        return (self.ops() - ops) / (time.monotonic() - begin)
+
+    def cpu_seconds(self):
+        with open('/proc/%d/stat' % self.proc.pid) as f:
+            fields = f.read().rsplit(') ', 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+    def close(self):
+        if self.proc.poll() is None:
+            try:
+                self.send_text(json.dumps({'execute': 'quit'}) + '\n')
+                self.proc.wait(5)
+            except Exception:  # it hangs, or is just going away
+                self.proc.kill()
+                self.proc.wait()
+        for stream in (self.proc.stdin, self.proc.stdout):
+            try:
+                stream.close()
+            except OSError:
+                pass
+        if os.path.exists(self.ram_path):
+            os.unlink(self.ram_path)
+
+
+class Lab:
+    """A context manager; everything in it is gone at the end."""
+
+    def __init__(self, build):
+        self.build = os.path.abspath(build)
+        self.ours = os.path.join(self.build, 'qemu-system-aarch64')
+        self.kernel = os.path.join(self.build,
+                                   'tests/guest/workload-aarch64.bin')
+        self.vms, self.count = [], 0
+
+    def __enter__(self):
+        shm = os.path.isdir('/dev/shm') and os.access('/dev/shm', os.W_OK)
+        self.folder = tempfile.mkdtemp(prefix='ferry-lab.')
+        self.ram_folder = tempfile.mkdtemp(
+            prefix='ferry-lab.', dir='/dev/shm' if shm else self.folder)
+        return self
+
+    def __exit__(self, *exc):
+        for vm in self.vms:
+            vm.close()
+        shutil.rmtree(self.ram_folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, binary, *more, name=None, **options):
+        self.count += 1
+        vm = Vm(self, name or 'vm%d' % self.count, binary, *more, **options)
+        self.vms.append(vm)
+        return vm
+
+    def start_guest(self, binary, workload, **options):
+        """A running workload guest; @workload is its command line."""
+        if not os.path.exists(self.kernel):
+            raise LabError('%s is not built: is there a cross compiler?'
+                           % self.kernel)
+        return self.start(binary, '-kernel', self.kernel, '-append', workload,
+                          **options)
+
+    def start_target(self, binary, **options):
+        return self.start(binary, '-incoming', 'defer', **options)
+
+    def stop(self, *vms):
+        for vm in vms:
+            vm.close()
+            self.vms.remove(vm)
+
+    def uri(self):
+        self.count += 1
+        return 'unix:' + os.path.join(self.folder, 'm%d' % self.count)
+
+
+class Watch(threading.Thread):
+    """Samples (time, operations) every @period seconds, of the guest wherever
+    it runs: a target knows no more than its source did until it runs."""
+
+    def __init__(self, source, target, period=0.001):
+        super().__init__(daemon=True)
+        self.source, self.target, self.period = source, target, period
+        self.done = threading.Event()
+        self.samples = []
+        self.last_on_source = self.first_on_target = None
+
+    def run(self):
+        try:  # samples come late otherwise; which is no error, but blurred
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        except OSError:
+            pass
+        at_source = self.source.ops()
+        due = time.monotonic()
+        while not self.done.is_set():
+            now = time.monotonic()
+            if self.first_on_target is None:
+                ops, there = self.source.ops(), self.target.ops()
+                if ops != at_source:
+                    at_source, self.last_on_source = ops, now
+                elif there > at_source:
+                    self.first_on_target, ops = now, there
+            else:
+                ops = self.target.ops()
+            self.samples.append((now, ops))
+            due = max(due + self.period, now)
+            time.sleep(max(0, due - time.monotonic()))
+
+    def finish(self):
+        self.done.set()
+        self.join()
+
+    def blackout_ms(self):
+        if self.first_on_target is None:
+            return None
+        return (self.first_on_target - self.last_on_source) * 1000
+
+
+def migrate(source, target, uri, seconds, poll=0.02, progress=None):
+    """Returns what query-migrate said at the end. A migration that takes
+    longer than @seconds is cancelled; then its status says so."""
+    target.cmd('migrate-incoming', uri=uri)
+    begin = time.monotonic()
+    source.cmd('migrate', uri=uri)
+    cancelled = False
+    while True:
+        time.sleep(poll)
+        info = source.cmd('query-migrate')
+        if progress:
+            progress(info)
+        if info['status'] in ('completed', 'failed', 'cancelled'):
+            break
+        passed = time.monotonic() - begin
+        if passed > seconds and not cancelled:
+            source.cmd('migrate_cancel')
+            cancelled = True
+        elif passed > seconds + 20:
+            raise LabError('the migration can not be cancelled')
+    if info['status'] == 'failed':
+        raise LabError('the migration failed: %s' % info.get('error-desc', ''))
+    if info['status'] == 'completed':
+        target.wait_for_running()
+    return info
+
+
+def check_stamps(vm):
+    """What ctl.h says a host can check; the guest is stopped. Returns the
+    number of writes, and a list of faults."""
+    faults = []
+    written = 0
+    for cpu in range(vm.cpus):
+        base, pages = vm.ctl(cpu, 'base'), vm.ctl(cpu, 'pages')
+        current, total = vm.ctl(cpu, 'current'), 0
+        for p in range(pages):
+            addr = base + p * PAGE
+            i = (addr - RAM_BASE) // 8
+            n = vm.words[i]
+            total += n
+            if vm.words[i + 1] != (n ^ addr ^ 0xffffffffffffffff) and \
+                    addr != current:
+                faults.append('page %#x is torn' % addr)
+        writes = vm.ctl(cpu, 'writes')
+        if total not in (writes, writes + 1):
+            faults.append('vCPU %d wrote %d pages, their stamps say %d'
+                          % (cpu, writes, total))
+        if vm.ctl(cpu, 'errors'):
+            faults.append('vCPU %d itself found %d torn pages'
+                          % (cpu, vm.ctl(cpu, 'errors')))
+        written += writes
+    return written, faults
+
+
+class Kind:
+    """One of those compared: a binary, an accelerator, settings."""
+
+    def __init__(self, name, binary, accel='tcg'):
+        self.name, self.binary, self.accel = name, binary, accel
+
+
+def engines_of(lab):
+    """Dirty trackers that our binary has, as Kinds. One without the choice
+    has the bitmap only."""
+    vm = lab.start(lab.ours, ram_mib=64)
+    try:
+        engines = vm.cmd('query-dirty-tracking')['engines']
+    except QmpError:
+        return [Kind('bitmap', lab.ours)]
+    finally:
+        lab.stop(vm)
+    return [Kind(e['name'], lab.ours, 'tcg,dirty-tracking=' + e['name'])
+            for e in engines if e['available'] and e['name'] != 'auto']
+
+
+def kinds(lab, wanted=None):
+    """All there is to compare: our engines and, if PEER_QEMU_AARCH64 names its
+    binary, another QEMU. @wanted: a list of names, or None for all.
+    A name may be followed by settings of -accel: ring/dirty-ring-size=4096."""
+    there = engines_of(lab)
+    peer = os.environ.get('PEER_QEMU_AARCH64')
+    if peer:
+        there.append(Kind('peer', peer))
+    if not wanted:
+        return there
+    found = []
+    for name in wanted:
+        base, _, more = name.partition('/')
+        match = [k for k in there if k.name == base]
+        if not match:
+            print('left out: %s is not there' % name)
+            continue
+        k = match[0]
+        found.append(Kind(name, k.binary,
+                          k.accel + (',' + more if more else '')))
+    if not found:
+        raise LabError('nothing of %s is there' % ', '.join(wanted))
+    return found

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""lost-computation: what a live migration costs its guest.
+
+A guest writes pages without end. Its steady rate is measured, then it is
+migrated while it goes on. Its operation counter is watched from outside on
+both sides. Lost computation is the area under (steady rate - rate), from the
+command `migrate` until the rate is back at 95 % on the target, in seconds of
+the steady rate: 1.0 is what the guest does in one second of its usual life.
+It is split into precopy, blackout, and the time after.
+
+All that are compared have the same working set, the same absolute dirty rate
+and the same link. Their runs alternate.
+
+PEER_QEMU_AARCH64 names the binary of another QEMU, to be compared with.
+
+Throttling, as --throttle: none; ac-20-10 (auto-converge with its defaults);
+ac-20-15 (increment 15); dl-N (dirty-limit, N MB/s for each vCPU). What a
+binary does not have is left out, and said.
+"""
+import statistics
+import time
+
+import lab as lab_module
+import report
+import svg
+
+MB = 1000000
+BIN = 0.010    # seconds per sample in the results
+WINDOW = 0.1   # the rate is back when it is so for that long
+
+
+def options():
+    p = report.parser(__doc__)
+    p.add_argument('--runs', type=int, default=7, help='of each (7)')
+    p.add_argument('--engines', type=report.names, default=None,
+                   help='bitmap, ring, dbm, peer (all there are); settings '
+                   'may follow: ring/dirty-ring-size=4096')
+    p.add_argument('--throttle', type=report.names, default=['none'],
+                   help='settings, see above (none)')
+    p.add_argument('--cpus', type=int, default=1, help='vCPUs (1)')
+    p.add_argument('--ws', type=report.numbers, default=[96],
+                   help='working set for each vCPU, MiB; a list (96)')
+    p.add_argument('--link', type=float, default=100,
+                   help='max-bandwidth, MB/s (100)')
+    p.add_argument('--rate', type=float, default=0.5,
+                   help='dirty rate of all vCPUs, of the link; 0: flat out '
+                   '(0.5)')
+    p.add_argument('--limit', type=int, default=300,
+                   help='downtime-limit, ms (300)')
+    p.add_argument('--pattern', default='random',
+                   help='random, sequential or sparse (random)')
+    p.add_argument('--steady', type=float, default=1.0,
+                   help='seconds to measure the steady rate (1)')
+    p.add_argument('--after', type=float, default=1.0,
+                   help='seconds to wait for the rate to come back (1)')
+    p.add_argument('--cap', type=float, default=15,
+                   help='seconds after which a migration is cancelled (15)')
+    return p.parse_args()
+
+
+def throttle_settings(name):
+    """Capabilities and parameters of a setting's name."""
+    kind, *values = name.split('-')
+    if kind == 'none':
+        return [], {}
+    if kind == 'ac':
+        return ['auto-converge'], {'cpu_throttle_initial': int(values[0]),
+                                   'cpu_throttle_increment': int(values[1])}
+    if kind == 'dl':
+        return ['dirty-limit'], {'vcpu_dirty_limit': int(values[0])}
+    raise lab_module.LabError('no throttling is called %s' % name)
+
+
+def binned(samples, begin, steady):
+    """[(seconds since begin, rate / steady)] of BIN each."""
+    points, edge, last = [], None, None
+    for now, ops in samples:
+        if edge is None:
+            edge, last = now, (now, ops)
+        elif now - last[0] >= BIN:
+            rate = (ops - last[1]) / (now - last[0])
+            points.append(((last[0] + now) / 2 - begin, rate / steady))
+            last = (now, ops)
+    return points
+
+
+def ops_at(samples, when):
+    """Operations done by then: the last sample not after it."""
+    low, high = 0, len(samples)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if samples[middle][0] <= when:
+            low = middle
+        else:
+            high = middle
+    return samples[low][1]
+
+
+def recovery(samples, since, steady):
+    """When the rate is back at 95 %; None: not within the samples."""
+    end = samples[-1][0] - WINDOW
+    when = since
+    while when <= end:
+        done = ops_at(samples, when + WINDOW) - ops_at(samples, when)
+        if done >= 0.95 * steady * WINDOW:
+            return when
+        when += BIN
+    return None
+
+
+def account(watch, begin, steady):
+    """Lost seconds by phase."""
+    samples = watch.samples
+    stop, go = watch.last_on_source, watch.first_on_target
+    back = recovery(samples, go, steady)
+    end = back if back is not None else samples[-1][0]
+
+    def lost(a, b):
+        return (b - a) - (ops_at(samples, b) - ops_at(samples, a)) / steady
+    parts = {'precopy': lost(begin, stop), 'blackout': lost(stop, go),
+             'after': lost(go, end)}
+    parts['all'] = sum(parts.values())
+    parts['recovered'] = back is not None
+    parts['recovery_s'] = end - go
+    return parts
+
+
+class Case:
+    """One cell: who, with which throttling, and how much memory per vCPU."""
+
+    def __init__(self, kind, throttle, ws):
+        self.kind, self.throttle, self.ws = kind, throttle, int(ws)
+        self.runs = []
+
+    def name(self, o):
+        parts = [self.kind.name]
+        parts += [self.throttle] if len(o.throttle) > 1 else []
+        parts += ['%d MiB' % self.ws] if len(o.ws) > 1 else []
+        return ' '.join(parts)
+
+
+def one_run(lab, case, o):
+    ram = (o.cpus * case.ws + 64 + 31) // 32 * 32
+    vm_options = {'ram_mib': ram, 'cpus': o.cpus, 'accel': case.kind.accel}
+    rate = int(o.rate * o.link * MB / lab_module.PAGE)
+    source = lab.start_guest(
+        case.kind.binary, 'cpus=%d ws=%d rate=%d pat=%s fill=1' % (
+            o.cpus, o.cpus * case.ws, rate, o.pattern), **vm_options)
+    target = lab.start_target(case.kind.binary, **vm_options)
+    caps, parameters = throttle_settings(case.throttle)
+    target.set_migration()
+    source.set_migration(caps, max_bandwidth=int(o.link * MB),
+                         downtime_limit=o.limit, **parameters)
+    source.wait_for_guest()
+    time.sleep(0.3)
+    watch = lab_module.Watch(source, target)
+    watch.start()
+    steady_begin = time.monotonic()
+    time.sleep(o.steady)
+    begin = time.monotonic()
+    info = lab_module.migrate(source, target, lab.uri(), o.cap)
+    if info['status'] == 'completed':
+        time.sleep(o.after)
+    watch.finish()
+    steady = (ops_at(watch.samples, begin) -
+              ops_at(watch.samples, steady_begin)) / (begin - steady_begin)
+    cpu = source.cpu_seconds() + target.cpu_seconds()
+    lab.stop(source, target)
+    run = {'steady': steady, 'status': info['status'], 'cpu_s': cpu,
+           'asked': rate, 'samples': binned(watch.samples, begin, steady)}
+    if info['status'] == 'completed':
+        run.update(
+            lost=account(watch, begin, steady),
+            total_s=info['total-time'] / 1000, downtime_ms=info['downtime'],
+            blackout_ms=watch.blackout_ms(),
+            blackout_at=(watch.last_on_source - begin,
+                         watch.first_on_target - begin),
+            sent_mb=info['ram']['transferred'] / MB,
+            rounds=info['ram']['dirty-sync-count'])
+    else:
+        last = watch.samples[-1][0]
+        run['kept'] = (ops_at(watch.samples, last) -
+                       ops_at(watch.samples, last - 3)) / 3 / steady
+    return run
+
+
+def cases_of(lab, o, out):
+    cases = []
+    for kind in lab_module.kinds(lab, o.engines):
+        for throttle in o.throttle:
+            caps, parameters = throttle_settings(throttle)
+            vm = lab.start(kind.binary, ram_mib=64, accel=kind.accel)
+            try:
+                vm.set_migration(caps, **parameters)
+            except lab_module.QmpError as e:
+                out.say('left out: %s with %s: %s'
+                        % (kind.name, throttle, e.desc))
+                continue
+            finally:
+                lab.stop(vm)
+            cases += [Case(kind, throttle, ws) for ws in o.ws]
+    return cases
+
+
+def row_of(case, o):
+    done = [r for r in case.runs if r['status'] == 'completed']
+    lost = [r['lost'] for r in done]
+
+    def column(get, digits, of=done):
+        return report.summary([get(r) for r in of], digits)
+    return [case.name(o), '%d/%d' % (len(done), len(case.runs)),
+            column(lambda r: r['steady'] / 1000, 1, case.runs),
+            column(lambda r: 100 * r['steady'] / r['asked'], 0, case.runs)
+            if o.rate else '-',
+            column(lambda r: r['total_s'], 2), column(
+                lambda r: r['blackout_ms'], 0),
+            column(lambda r: r['precopy'], 2, lost),
+            column(lambda r: r['blackout'], 3, lost),
+            column(lambda r: r['after'], 2, lost),
+            column(lambda r: r['all'], 2, lost),
+            column(lambda r: r['sent_mb'], 0), column(lambda r: r['rounds'], 0)]
+
+
+def ratios(cases, o, out):
+    """Each against the first of the same throttling and memory, run by run."""
+    for case in cases:
+        first = next(c for c in cases
+                     if (c.throttle, c.ws) == (case.throttle, case.ws))
+        pairs = [(a['lost']['all'], b['lost']['all'])
+                 for a, b in zip(case.runs, first.runs)
+                 if 'lost' in a and 'lost' in b and b['lost']['all'] > 0]
+        if case is not first and pairs:
+            out.say('lost: %s / %s = %s' % (
+                case.name(o), first.name(o),
+                report.summary([a / b for a, b in pairs])))
+        stuck = [r for r in case.runs if 'kept' in r]
+        if stuck:
+            out.say('%s: %d of %d did not end within %g s; the guest kept '
+                    '%.0f %% of its rate' % (
+                        case.name(o), len(stuck), len(case.runs), o.cap,
+                        100 * statistics.median(r['kept'] for r in stuck)))
+
+
+def pictures(cases, o, out):
+    for case in cases:
+        for i, run in enumerate(case.runs):
+            bands = [run['blackout_at'] + ('blackout',)] \
+                if 'blackout_at' in run else []
+            bands.append((0, 0, 'migrate'))
+            svg.lines(out.path('-%s-%d.svg' % (
+                case.name(o).replace(' ', '-').replace('/', '-'), i + 1)),
+                '%s, run %d: rate of the guest' % (case.name(o), i + 1),
+                'seconds since migrate', 'rate / steady rate',
+                {case.name(o): run['samples']}, bands, (1.0, 'steady'))
+    svg.intervals(out.path('.svg'), 'Lost computation: each run, and medians',
+                  'seconds of steady state, %g MB/s link' % o.link,
+                  [(c.name(o), [r['lost']['all'] for r in c.runs
+                                if 'lost' in r]) for c in cases])
+
+
+def main():
+    o = options()
+    out = report.Report('lost-computation', o)
+    with lab_module.Lab(o.build) as lab:
+        cases = cases_of(lab, o, out)
+        for i in range(o.runs):
+            for case in cases[i % len(cases):] + cases[:i % len(cases)]:
+                run = one_run(lab, case, o)
+                case.runs.append(run)
+                out.run(case=case.name(o), **run)
+                out.note('%d: %-24s %s' % (
+                    i + 1, case.name(o), 'lost %.2f s of %.2f s' % (
+                        run['lost']['all'], run['total_s'])
+                    if 'lost' in run else run['status']))
+    out.say('%d vCPU(s), %s MiB each written %sly at %s, link %g MB/s, limit '
+            '%d ms' % (o.cpus, '/'.join('%d' % w for w in o.ws),
+                       o.pattern, 'full speed' if not o.rate else
+                       '%g MB/s' % (o.rate * o.link), o.link, o.limit))
+    out.say('median (least-largest) of %d runs; with so many, the true median '
+            'is between them with %.1f %%' % (
+                o.runs, 100 * report.confidence(o.runs)))
+    out.table(['', 'ended', 'steady k/s', '% of asked', 'total s', 'blackout ms',
+               'lost: precopy', 'blackout', 'after', 'all, s', 'sent MB',
+               'rounds'], [row_of(c, o) for c in cases])
+    ratios(cases, o, out)
+    pictures(cases, o, out)
+    out.write()
+
+
+if __name__ == '__main__':
+    report.main(main)

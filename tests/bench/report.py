@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What benchmarks have in common: options, statistics, and their results as
+text and JSON."""
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import sys
+import time
+
+from lab import LabError
+
+
+def parser(doc):
+    """@doc: a module's text, its first line is the summary."""
+    p = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--build', default='build', help='build directory (build)')
+    p.add_argument('--out', help='where results go (BUILD/bench)')
+    return p
+
+
+def numbers(text):
+    return [float(x) for x in text.split(',')]
+
+
+def names(text):
+    return [x for x in text.split(',') if x]
+
+
+def confidence(n):
+    """How sure the median lies between the least and the largest of @n."""
+    return 1 - 2 * 0.5 ** n
+
+
+def summary(values, digits=2):
+    """median (least-largest)"""
+    values = [v for v in values if v is not None and not math.isnan(v)]
+    if not values:
+        return '-'
+    return '%.*f (%.*f-%.*f)' % (digits, statistics.median(values),
+                                 digits, min(values), digits, max(values))
+
+
+class Report:
+    """Text to the terminal and BUILD/bench/NAME.txt; data to NAME.json."""
+
+    def __init__(self, name, options):
+        self.name = name
+        self.folder = options.out or os.path.join(options.build, 'bench')
+        os.makedirs(self.folder, exist_ok=True)
+        self.lines = []
+        self.data = {
+            'benchmark': name,
+            'command': ' '.join(['tests/bench/%s.py' % name] + sys.argv[1:]),
+            'date': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
+            'host': {'machine': platform.machine(), 'cpus': os.cpu_count(),
+                     'load': os.getloadavg()[0]},
+            'options': {k: v for k, v in vars(options).items()
+                        if k not in ('build', 'out')},
+            'runs': []}
+
+    def path(self, suffix):
+        return os.path.join(self.folder, self.name + suffix)
+
+    def say(self, text=''):
+        print(text, flush=True)
+        self.lines.append(text)
+
+    def note(self, text):
+        """Progress: to the terminal only."""
+        print(text, flush=True)
+
+    def run(self, **what):
+        self.data['runs'].append(what)
+        return what
+
+    def table(self, heads, rows):
+        rows = [[str(c) for c in row] for row in rows]
+        widths = [max(len(r[i]) for r in [heads] + rows)
+                  for i in range(len(heads))]
+        for row in [heads, ['-' * w for w in widths]] + rows:
+            self.say('  '.join(c.ljust(w) for c, w in zip(row, widths))
+                     .rstrip())
+
+    def write(self):
+        self.data['load_at_end'] = os.getloadavg()[0]
+        with open(self.path('.txt'), 'w') as f:
+            f.write('\n'.join(self.lines) + '\n')
+        with open(self.path('.json'), 'w') as f:
+            json.dump(self.data, f, indent=1)
+        self.note('results: %s.{txt,json}' % self.path(''))
+
+
+def main(func):
+    """Runs @func; what can't be measured is said in one line, exit status 1."""
+    try:
+        func()
+    except LabError as e:
+        sys.exit('%s: %s' % (os.path.basename(sys.argv[0]), e))
