@@ -551,9 +551,35 @@ void migration_test_add(const MigrationTest *test)
     g_test_add_data_func(test->name, test, run);
 }
 
+/*
+ * MIGRATION_TEST_PEER_SIDE=SRC|DST: that side is the QEMU which the user's
+ * PEER_QEMU_<ARCH> names. False: there is none, and TAP was told so.
+ */
+static bool take_peer(void)
+{
+    const char *side = g_getenv("MIGRATION_TEST_PEER_SIDE");
+    g_autofree char *upper = NULL, *peer = NULL, *variable = NULL;
+
+    if (!side) {
+        return true;
+    }
+    upper = g_ascii_strup(qtest_arch(), -1);
+    peer = g_strdup_printf("PEER_QEMU_%s", upper);
+    if (!g_getenv(peer)) {
+        printf("1..0 # SKIP needs the real QEMU: %s must name it\n", peer);
+        return false;
+    }
+    variable = g_strdup_printf("QTEST_QEMU_BINARY_%s", side);
+    g_setenv(variable, g_getenv(peer), true);
+    return true;
+}
+
 int migration_test_main(int argc, char **argv, void (*add)(void))
 {
     g_test_init(&argc, &argv, NULL);
+    if (!take_peer()) {
+        return 0;
+    }
     add();
     return g_test_run();
 }
