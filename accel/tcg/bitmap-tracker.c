@@ -288,6 +288,7 @@ static void bitmap_cost(DirtyTrackerCost *cost)
                                   1 << 30);
     cost->clean_ns_per_range = ratio(&measured.clean_ns, &measured.clean_ranges,
                                      1);
+    cost->fault_ns_per_page = tcg_fault_ns();
 }
 
 bool tcg_attribute(CPUState *cpu, uint64_t *pages)

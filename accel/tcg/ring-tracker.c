@@ -270,6 +270,7 @@ static void ring_cost(DirtyTrackerCost *cost)
         /* Re-arming is part of it: clean costs nothing. */
         cost->collect_ns_per_page = (double)s.reap_ns / s.entries_harvested;
     }
+    cost->fault_ns_per_page = tcg_fault_ns();
 }
 
 const DirtyTrackerOps tcg_ring_tracker = {

@@ -154,6 +154,7 @@ typedef enum TcgExit {
 typedef struct TcgVcpuStats {
     _Atomic uint64_t tlb_fills;    /* read and write misses */
     _Atomic uint64_t dirty_faults; /* pages that went from clean to dirty */
+    _Atomic uint64_t fault_samples, fault_ns; /* of some of these: time */
     _Atomic uint64_t blocks_made;
     _Atomic uint64_t code_writes; /* stores that hit cached code */
     _Atomic uint64_t flushes;     /* of the whole block cache */
@@ -191,6 +192,7 @@ struct TcgVcpu {
     bool flush_pending;     /* of the block cache, at the next look around */
     bool ring_full;         /* leave guest code and wait for room */
     bool ring_hard;         /* there was none at all */
+    uint8_t probes;         /* of writes; wraps: chooses samples */
     DirtyRingProducer ring; /* gfns NULL: none; see ring-tracker.c */
     TcgVcpuStats stats;
 
@@ -221,6 +223,14 @@ static inline void tcg_count(_Atomic uint64_t *counter)
     /* One writer: no atomic addition needed. */
     atomic_store_explicit(
         counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+        memory_order_relaxed);
+}
+
+/* The same by @n. */
+static inline void tcg_count_by(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_store_explicit(
+        counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
         memory_order_relaxed);
 }
 
@@ -273,6 +283,8 @@ void tcg_tlb_forget_writes(TcgVcpu *v); /* O(1) */
  */
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                TcgTarget *t);
+/* Mean time of a probe that made a page dirty, over all vCPUs; 0: unknown. */
+double tcg_fault_ns(void);
 TcgRam *tcg_ram_get(RAMBlock *rb);      /* made on first use; any thread */
 TcgRam *tcg_ram_of_slot(uint32_t slot); /* that was made */
 TcgRam *tcg_ram_next(unsigned *iter);   /* NULL: no more; begin with 0 */

@@ -10,6 +10,7 @@
 
 #include "tcg-int.h"
 #include "qemu/bitmap.h"
+#include "qemu/timer.h"
 #include "target/arm/syndrome.h"
 
 #define MAX_RAMS            1024
@@ -190,8 +191,8 @@ static bool prepare_write(TcgVcpu *v, const TcgOp *op, TcgTlbEntry *e, vaddr va,
     return true;
 }
 
-bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
-               TcgTarget *t)
+static bool probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
+                  TcgTarget *t)
 {
     TcgTlbEntry *e = &v->tlb[(va >> TCG_PAGE_BITS) & (TCG_TLB_SIZE - 1)];
     uint64_t rtag = (va & TCG_PAGE_MASK) | v->rgen;
@@ -250,4 +251,42 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
         e->wtag = (va & TCG_PAGE_MASK) | v->wgen; /* spares a second miss */
     }
     return true;
+}
+
+/* The clock is not free: one write in 256 is looked at. */
+bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
+               TcgTarget *t)
+{
+    uint64_t faults;
+    int64_t begin_ns;
+    bool ok;
+
+    if (likely((access != TCG_WRITE && access != TCG_MODIFY) ||
+               ++v->probes != 0)) {
+        return probe(v, op, va, access, t);
+    }
+    faults = atomic_load_explicit(&v->stats.dirty_faults, memory_order_relaxed);
+    begin_ns = get_clock();
+    ok = probe(v, op, va, access, t);
+    if (faults !=
+        atomic_load_explicit(&v->stats.dirty_faults, memory_order_relaxed)) {
+        tcg_count_by(&v->stats.fault_ns, get_clock() - begin_ns);
+        tcg_count(&v->stats.fault_samples);
+    }
+    return ok;
+}
+
+double tcg_fault_ns(void)
+{
+    unsigned n = tcg_nr_vcpus(), i;
+    uint64_t samples = 0, ns = 0;
+
+    for (i = 0; i < n; i++) {
+        const TcgVcpuStats *s = &tcg_vcpu(i)->stats;
+
+        samples += atomic_load_explicit(&s->fault_samples,
+                                        memory_order_relaxed);
+        ns += atomic_load_explicit(&s->fault_ns, memory_order_relaxed);
+    }
+    return samples ? (double)ns / samples : 0;
 }

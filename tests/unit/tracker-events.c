@@ -234,6 +234,32 @@ static void parked_in_wfe(const TrackerEngine *e)
     oracle_end(&o);
 }
 
+/* A vCPU that is made while tracking is on is tracked from its first store. */
+static void vcpu_appears(const TrackerEngine *e)
+{
+    const uint64_t pages[] = { TEST_FIRST + 400, TEST_FIRST + 401 };
+    TcgVcpu *late;
+    Oracle o;
+
+    oracle_begin(&o, e);
+    guest_store_page(va, pages[0], 1);
+    late = guest_vcpu("cortex-a57");
+    guest_store_page(late, pages[1], 2);
+    g_assert_cmpuint(oracle_take(&o), ==, 2);
+    oracle_expect(&o, pages, 2);
+    oracle_send(&o);
+    guest_store_pages(late, pages, 2, 3);
+    g_assert_cmpuint(oracle_take(&o), ==, 2);
+    oracle_check_current(&o);
+    oracle_end(&o);
+    /* And when it begins anew. */
+    oracle_begin(&o, e);
+    guest_store_page(late, pages[0], 4);
+    g_assert_cmpuint(oracle_take(&o), ==, 1);
+    oracle_check_current(&o);
+    oracle_end(&o);
+}
+
 /* Each vCPU's pages are its own, counted once. */
 static void attribution(const TrackerEngine *e)
 {
@@ -265,6 +291,7 @@ const Scenario event_scenarios[] = {
     { "two-users", two_users },
     { "parked/wfi", parked_in_wfi },
     { "parked/wfe", parked_in_wfe },
+    { "vcpu-appears", vcpu_appears },
     { "attribution", attribution },
     { .name = NULL },
 };

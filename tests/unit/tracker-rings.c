@@ -26,6 +26,7 @@ static void faults_per_round(const TrackerEngine *e)
     bool fits = !e->ring_entries ||
                 dirty_ring_soft_limit(e->ring_entries) >= SET;
     uint64_t faults, again;
+    DirtyTrackerCost cost;
     DirtyReaperStats s;
     Oracle o;
 
@@ -54,6 +55,9 @@ static void faults_per_round(const TrackerEngine *e)
         g_assert_cmpuint(faults, >, SET * ROUNDS);
     }
     g_assert_cmpuint(again, ==, faults - SET * ROUNDS);
+    dirty_tracker_cost(&cost);
+    g_assert_cmpfloat(cost.fault_ns_per_page, >, 0);
+    g_assert_cmpfloat(cost.collect_ns_per_page, >, 0);
     oracle_check_current(&o);
     oracle_end(&o);
 }
