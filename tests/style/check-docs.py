@@ -8,6 +8,7 @@ somewhere; a command line in a console block that begins with `build/` must be
 made of options that exist. Speaks TAP, one case a rule; the first case feeds
 each rule something wrong, which it has to find.
 """
+import io
 import json
 import os
 import re
@@ -22,6 +23,12 @@ ROOMS = ('accel', 'chardev', 'docs', 'hw', 'include', 'io', 'migration',
          'monitor', 'qapi', 'qom', 'scripts', 'system', 'target', 'tests',
          'util', 'vmstate')
 PATH = re.compile(r'^(?:%s)/[\w./-]+$' % '|'.join(ROOMS))
+
+
+try:
+    from docutils.core import publish_doctree
+except ImportError:
+    publish_doctree = None
 
 
 class Binary:
@@ -200,6 +207,19 @@ def consoles(docs, binaries, reference):
     return faults
 
 
+def well_formed(docs, binaries, reference):
+    faults = []
+    for path, text in list(docs.texts.items()) + \
+            [('qmp-reference.rst', reference)]:
+        warnings = io.StringIO()
+        publish_doctree(text, source_path=path, settings_overrides={
+            'warning_stream': warnings, 'report_level': 2, 'halt_level': 5,
+            'syntax_highlight': 'none', 'file_insertion_enabled': False})
+        faults += [line for line in warnings.getvalue().split('\n')
+                   if line.startswith(path + ':')]
+    return faults
+
+
 RULES = [
     ('every option is in docs/using.rst', options),
     ('every HMP command is in the docs', human_commands),
@@ -209,16 +229,20 @@ RULES = [
     ('links lead somewhere', links),
     ('paths of the tree exist', paths),
     ('command lines are made of options that exist', consoles),
+    ('the docs are well-formed', well_formed),
 ]
+SKIPPED = {} if publish_doctree else {well_formed: 'no docutils here'}
 
 
 def rules_that_find_nothing(tree, binaries):
     wrong = Docs(tree, {'docs/using.rst': (
+        '* an item\n  `no end\n\n'
         'See `this <no-such-file.rst>`_ and ``migration/no-such-file.c``.\n\n'
         '.. code-block:: console\n\n'
         '    $ build/%s -M none \\\n          -no-such-option\n\n'
         % binaries[0].name)})
-    return [rule.__name__ for _, rule in RULES if not rule(wrong, binaries, '')]
+    return [rule.__name__ for _, rule in RULES
+            if rule not in SKIPPED and not rule(wrong, binaries, '')]
 
 
 def main():
@@ -231,10 +255,15 @@ def main():
     bad = False
 
     print('1..%d' % (len(RULES) + 1))
-    results = [('each rule finds what is wrong',
+    results = [('each rule finds what is wrong', None,
                 rules_that_find_nothing(tree, binaries))]
-    results += [(name, rule(docs, binaries, reference)) for name, rule in RULES]
-    for n, (name, faults) in enumerate(results, 1):
+    for name, rule in RULES:
+        results.append((name, SKIPPED.get(rule), [] if rule in SKIPPED else
+                        rule(docs, binaries, reference)))
+    for n, (name, skipped, faults) in enumerate(results, 1):
+        if skipped:
+            print('ok %d - %s # SKIP %s' % (n, name, skipped))
+            continue
         print('%s %d - %s' % ('not ok' if faults else 'ok', n, name))
         for fault in sorted(set(faults)):
             print('# ' + fault)
