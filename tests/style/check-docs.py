@@ -25,6 +25,8 @@ ROOMS = ('accel', 'chardev', 'docs', 'hw', 'include', 'io', 'migration',
 PATH = re.compile(r'^(?:%s)/[\w./-]+$' % '|'.join(ROOMS))
 
 
+MUTEX = re.compile(r'^\s*(?:static |extern )?QemuMutex \w+', re.M)
+
 try:
     from docutils.core import publish_doctree
 except ImportError:
@@ -166,6 +168,25 @@ def paths(docs, binaries, reference):
     return faults
 
 
+def locks(docs, binaries, reference):
+    """Files with a mutex that the table of locks does not name."""
+    known = docs.literals('docs/devel/locking.rst')
+    faults = []
+    for room in ROOMS:
+        for folder, _, names in os.walk(os.path.join(docs.tree, room)):
+            for path in (os.path.join(folder, n) for n in names
+                         if n.endswith(('.c', '.h'))):
+                short = os.path.relpath(path, docs.tree)
+                if short.startswith(('tests/', 'include/qemu/')) or \
+                        short in known:
+                    continue
+                with open(path, encoding='utf-8') as f:
+                    if MUTEX.search(f.read()):
+                        faults.append('%s has a lock that is not in '
+                                      'docs/devel/locking.rst' % short)
+    return faults
+
+
 def console_commands(text):
     """The words of each command of console blocks, continuations joined."""
     for block in re.findall(r'^\.\. code-block:: console\n\n((?:(?:    .*)?\n)+)',
@@ -228,6 +249,7 @@ RULES = [
      migration_options),
     ('links lead somewhere', links),
     ('paths of the tree exist', paths),
+    ('every lock is in docs/devel/locking.rst', locks),
     ('command lines are made of options that exist', consoles),
     ('the docs are well-formed', well_formed),
 ]
