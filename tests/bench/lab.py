@@ -8,6 +8,8 @@ Vm       one process: QMP over its standard streams, its guest's memory mapped
 Watch    a thread that looks at the operation counters of a source and its
          target, and knows from them when the guest stood still
 migrate  one migration, from the command to its end
+Journey  a guest that is migrated again and again
+Kind     one of those that are compared: a binary and its settings
 
 Used by: scripts/demo and the benchmarks beside this file.
 """
@@ -219,6 +221,13 @@ class Watch(threading.Thread):
             due = max(due + self.period, now)
             time.sleep(max(0, due - time.monotonic()))
 
+    def wait_for_target(self, seconds=10):
+        deadline = time.monotonic() + seconds
+        while self.first_on_target is None:
+            if time.monotonic() > deadline:
+                raise LabError('the guest does not run on the target')
+            time.sleep(0.005)
+
     def finish(self):
         self.done.set()
         self.join()
@@ -254,6 +263,35 @@ def migrate(source, target, uri, seconds, poll=0.02, progress=None):
     if info['status'] == 'completed':
         target.wait_for_running()
     return info
+
+
+class Journey:
+    """A guest that goes from process to process."""
+
+    def __init__(self, lab, kind, workload, guest_cpus=None, **options):
+        self.lab, self.kind = lab, kind
+        self.options = dict(options, accel=kind.accel)
+        self.vm = lab.start_guest(kind.binary, workload, **self.options)
+        self.vm.wait_for_guest(guest_cpus)
+
+    def move(self, seconds, capabilities=(), **parameters):
+        """Returns (what query-migrate said, the Watch). A guest whose
+        migration did not end within @seconds stays where it is."""
+        target = self.lab.start_target(self.kind.binary, **self.options)
+        target.set_migration()
+        self.vm.set_migration(capabilities, **parameters)
+        watch = Watch(self.vm, target)
+        watch.start()
+        try:
+            info = migrate(self.vm, target, self.lab.uri(), seconds)
+            if info['status'] == 'completed':
+                watch.wait_for_target()
+        finally:
+            watch.finish()
+        here = info['status'] == 'completed'
+        self.lab.stop(self.vm if here else target)
+        self.vm = target if here else self.vm
+        return info, watch
 
 
 def check_stamps(vm):
