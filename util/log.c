@@ -58,6 +58,18 @@ static void close_locked(void)
     qemu_log_state.file = NULL;
 }
 
+static FILE *open_file(const char *name, const char *mode, Error **errp)
+{
+    FILE *f = fopen(name, mode);
+
+    if (!f) {
+        error_setg_errno(errp, errno, "Could not open log file '%s'", name);
+        return NULL;
+    }
+    setvbuf(f, NULL, _IOLBF, 0);
+    return f;
+}
+
 static bool open_locked(Error **errp)
 {
     FILE *f;
@@ -69,13 +81,11 @@ static bool open_locked(Error **errp)
         qemu_log_state.file = stderr;
         return true;
     }
-    f = fopen(qemu_log_state.filename, qemu_log_state.appending ? "ae" : "we");
+    f = open_file(qemu_log_state.filename,
+                  qemu_log_state.appending ? "ae" : "we", errp);
     if (!f) {
-        error_setg_errno(errp, errno, "Could not open log file '%s'",
-                         qemu_log_state.filename);
         return false;
     }
-    setvbuf(f, NULL, _IOLBF, 0);
     qemu_log_state.file = f;
     qemu_log_state.appending = true;
     return true;
@@ -104,10 +114,17 @@ bool qemu_set_log_filename_flags(const char *filename, uint32_t mask,
                                  Error **errp)
 {
     char *expanded = NULL;
+    FILE *f = NULL;
 
     if (filename) {
         expanded = expand_filename(filename, errp);
         if (!expanded) {
+            return false;
+        }
+        /* Also when nothing is on yet: who names a bad file hears it now. */
+        f = open_file(expanded, "we", errp);
+        if (!f) {
+            g_free(expanded);
             return false;
         }
     }
@@ -116,7 +133,8 @@ bool qemu_set_log_filename_flags(const char *filename, uint32_t mask,
         close_locked();
         g_free(qemu_log_state.filename);
         qemu_log_state.filename = expanded;
-        qemu_log_state.appending = false;
+        qemu_log_state.file = f;
+        qemu_log_state.appending = f;
     }
     return qemu_set_log(mask, errp);
 }

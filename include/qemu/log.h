@@ -60,7 +60,10 @@ void qemu_log_unlock(FILE *log);
  * 0 closes the log.
  */
 bool qemu_set_log(uint32_t mask, Error **errp);
-/* Another file (NULL: stderr); it takes effect at once. */
+/*
+ * Another file (NULL: stderr); it takes effect at once. The file is made even
+ * if no item is on. On failure the log stays what it was.
+ */
 bool qemu_set_log_filename(const char *filename, Error **errp);
 bool qemu_set_log_filename_flags(const char *filename, uint32_t mask,
                                  Error **errp);

@@ -47,6 +47,7 @@ static const BadCase bad_cases[] = {
     { "-M none -accel qtest -d nosuch", { "-d nosuch" } },
     { "-M none -accel qtest -d unimp -D /nonexistent/log",
       { "/nonexistent/log" } },
+    { "-M none -accel qtest -D /nonexistent/log", { "-D /nonexistent/log" } },
     { "-M none -accel qtest -trace nosuch=1", { "-trace", "nosuch" } },
     { "-M none -accel qtest -msg nosuch=on", { "-msg", "nosuch" } },
     { "-M none -accel qtest -global nosuch", { "-global nosuch" } },

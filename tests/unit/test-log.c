@@ -47,8 +47,7 @@ static void test_off(void)
     begin(0);
     qemu_log("nobody listens\n");
     g_assert_null(qemu_log_lock());
-    g_assert_false(g_file_test(log_path, G_FILE_TEST_EXISTS));
-    end(NULL);
+    end("");
 }
 
 static void test_reopen_appends(void)
@@ -86,8 +85,23 @@ static void test_filename(void)
     g_assert_false(
         qemu_set_log_filename_flags("/nonexistent/x", LOG_INT, &err));
     g_assert_nonnull(strstr(error_get_pretty(err), "/nonexistent/x"));
+    error_free_or_abort(&err);
+    /* Also while nothing is on. */
+    g_assert_false(qemu_set_log_filename_flags("/nonexistent/x", 0, &err));
     error_free(err);
     qemu_set_log_filename_flags(NULL, 0, &error_abort);
+}
+
+/* A name that cannot be opened leaves the log where it was. */
+static void test_filename_kept(void)
+{
+    Error *err = NULL;
+
+    begin(LOG_INT);
+    g_assert_false(qemu_set_log_filename("/nonexistent/x", &err));
+    error_free_or_abort(&err);
+    qemu_log_mask(LOG_INT, "still here\n");
+    end("still here\n");
 }
 
 static void test_trace_write(void)
@@ -146,6 +160,7 @@ int main(int argc, char **argv)
     g_test_add_func("/log/switched-on-again-appends", test_reopen_appends);
     g_test_add_func("/log/item-names", test_parse);
     g_test_add_func("/log/bad-file-name", test_filename);
+    g_test_add_func("/log/file-kept", test_filename_kept);
     g_test_add_func("/trace/writes-name-and-arguments", test_trace_write);
     g_test_add_func("/trace/patterns", test_trace_patterns);
     g_test_add_func("/trace/file-of-patterns", test_trace_file);
