@@ -25,6 +25,7 @@ typedef struct StdioChardev {
 /* One per process: there is one terminal, and exit() must put it back. */
 static struct {
     bool in_use;
+    const char *forbidden; /* why nobody may use it; NULL: one may */
     bool saved; /* original is valid */
     struct termios original;
     struct termios wanted; /* after SIGCONT again */
@@ -118,12 +119,21 @@ static QIOChannel *stdio_channel(int fd, int flags, Error **errp)
     return QIO_CHANNEL(qio_channel_file_new_fd(own));
 }
 
+void qemu_chr_forbid_stdio(const char *why)
+{
+    terminal.forbidden = why;
+}
+
 static bool stdio_open(Chardev *chr, const ChardevOptions *o, bool *opened,
                        Error **errp)
 {
     StdioChardev *s = container_of(chr, StdioChardev, parent.parent);
     QIOChannel *in, *out;
 
+    if (terminal.forbidden) {
+        error_setg(errp, "cannot use stdio %s", terminal.forbidden);
+        return false;
+    }
     if (terminal.in_use) {
         error_setg(errp, "cannot use stdio by multiple character devices");
         return false;

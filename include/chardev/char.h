@@ -84,6 +84,10 @@ typedef struct ChardevMuxHooks {
 } ChardevMuxHooks;
 void qemu_chr_set_mux_hooks(const ChardevMuxHooks *hooks);
 
+/* From now on stdio chardevs are refused. @why ends "cannot use stdio ..." and
+ * stays valid. Main thread. */
+void qemu_chr_forbid_stdio(const char *why);
+
 /* Exit: flush what can be flushed at once, restore the terminal, unlink. */
 void qemu_chr_cleanup_all(void);
 

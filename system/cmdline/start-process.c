@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "chardev/char.h"
 #include "cmdline.h"
 #include "qemu/log.h"
 #include "qemu/trace.h"
@@ -189,6 +190,7 @@ bool daemonize_begin(Error **errp)
     if (pid > 0) {
         _exit(0);
     }
+    qemu_chr_forbid_stdio("with -daemonize");
     umask(027);
     signal(SIGTSTP, SIG_IGN);
     signal(SIGTTOU, SIG_IGN);

@@ -141,6 +141,27 @@ static void test_daemonize_fails(void)
     g_assert_nonnull(strstr(err2, "-nographic"));
 }
 
+/* A process in the background has no terminal to talk to. */
+static void test_daemonize_stdio(void)
+{
+    static const char *const users[] = {
+        "-serial stdio",
+        "-monitor stdio",
+        "-chardev stdio,id=c0",
+        "-qmp stdio",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+        g_autofree char *err = NULL;
+        g_autofree char *args =
+            g_strdup_printf("-M none -accel qtest -daemonize %s", users[i]);
+
+        g_assert_cmpint(qtest_run(args, NULL, &err), ==, 1);
+        g_assert_nonnull(strstr(err, users[i]));
+        g_assert_nonnull(strstr(err, "cannot use stdio with -daemonize"));
+    }
+}
+
 static void test_exit_with_parent(void)
 {
     g_autofree char *dir = g_dir_make_tmp("qtest-parent-XXXXXX", NULL);
@@ -205,6 +226,7 @@ int main(int argc, char **argv)
     g_test_add_func("/process/pidfile", test_pidfile);
     g_test_add_func("/process/daemonize", test_daemonize);
     g_test_add_func("/process/daemonize-fails", test_daemonize_fails);
+    g_test_add_func("/process/daemonize-stdio", test_daemonize_stdio);
     g_test_add_func("/process/exit-with-parent", test_exit_with_parent);
     g_test_add_func("/process/monitor-on-stdio", test_nographic);
     g_test_add_func("/process/add-fd", test_add_fd);
