@@ -72,6 +72,10 @@ static bool backend_complete(UserCreatable *uc, Error **errp)
                    object_get_typename(OBJECT(uc)));
         return false;
     }
+    if (backend->prealloc && !backend->reserve) {
+        error_setg(errp, "prealloc=on and reserve=off exclude each other");
+        return false;
+    }
     if (!bc->alloc(backend, id ? id : object_get_typename(OBJECT(uc)), flags,
                    errp)) {
         return false;

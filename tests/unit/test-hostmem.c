@@ -213,6 +213,9 @@ static void test_refusals(void)
     expect_refused("{'qom-type':'memory-backend-memfd','id':'m','size':4096,"
                    "'hugetlb':true}",
                    "4096 bytes long");
+    expect_refused("{'qom-type':'memory-backend-ram','id':'m','size':4096,"
+                   "'prealloc':true,'reserve':false}",
+                   "reserve=off");
     /* 1 PiB: the address space is not there, or the memory. */
     expect_refused("{'qom-type':'memory-backend-ram','id':'m',"
                    "'size':1125899906842624}",
