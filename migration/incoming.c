@@ -272,7 +272,7 @@ void qmp_migrate_incoming(const char *uri, bool has_channels,
                    RunState_str(runstate_get()));
         return;
     }
-    addr = migration_channels_parse(uri, channels, errp);
+    addr = migration_channels_parse(uri, has_channels, channels, errp);
     if (!addr) {
         return;
     }

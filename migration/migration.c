@@ -223,7 +223,7 @@ void qmp_migrate(const char *uri, bool has_channels,
     g_autoptr(MigrationAddress) addr = NULL;
     Error *err = NULL;
 
-    addr = migration_channels_parse(uri, channels, errp);
+    addr = migration_channels_parse(uri, has_channels, channels, errp);
     if (!addr || !may_begin(s, errp)) {
         return;
     }

@@ -111,22 +111,22 @@ char *migration_address_uri(const MigrationAddress *addr)
     }
 }
 
-MigrationAddress *migration_channels_parse(const char *uri,
+MigrationAddress *migration_channels_parse(const char *uri, bool has_channels,
                                            const MigrationChannelList *channels,
                                            Error **errp)
 {
-    if (uri && channels) {
+    if (uri && has_channels) {
         error_setg(errp, "'uri' and 'channels' exclude each other");
         return NULL;
     }
     if (uri) {
         return migration_uri_parse(uri, errp);
     }
-    if (!channels) {
+    if (!has_channels) {
         error_setg(errp, "One of 'uri' and 'channels' is needed");
         return NULL;
     }
-    if (channels->next) {
+    if (!channels || channels->next) {
         error_setg(errp, "Exactly one channel of type 'main' is needed");
         return NULL;
     }

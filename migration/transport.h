@@ -38,10 +38,10 @@ char *migration_address_uri(const MigrationAddress *addr);
 /**
  * migration_channels_parse: the address in a command's arguments
  *
- * Exactly one of @uri and @channels must be there (has_ is @channels != NULL);
- * the channels must be a single one of type main. The caller frees.
+ * Exactly one of @uri and @channels must be there; an empty list is there. It
+ * must be a single channel of type main. The caller frees.
  */
-MigrationAddress *migration_channels_parse(const char *uri,
+MigrationAddress *migration_channels_parse(const char *uri, bool has_channels,
                                            const MigrationChannelList *channels,
                                            Error **errp);
 

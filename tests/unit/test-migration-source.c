@@ -86,7 +86,7 @@ MigrationAddress *migration_uri_parse(const char *uri, Error **errp)
     return g_new0(MigrationAddress, 1);
 }
 
-MigrationAddress *migration_channels_parse(const char *uri,
+MigrationAddress *migration_channels_parse(const char *uri, bool has_channels,
                                            const MigrationChannelList *channels,
                                            Error **errp)
 {

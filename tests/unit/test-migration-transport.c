@@ -103,18 +103,22 @@ static void test_channels(void)
     MigrationChannel channel = { MIGRATION_CHANNEL_TYPE_MAIN, addr };
     MigrationChannelList one = { NULL, &channel }, two = { &one, &channel };
     g_autoptr(MigrationAddress) got = NULL;
-    g_autoptr(Error) err = NULL, err2 = NULL, err3 = NULL;
     g_autofree char *uri = NULL;
+    Error *err = NULL;
 
-    got = migration_channels_parse(NULL, &one, &error_abort);
+    got = migration_channels_parse(NULL, true, &one, &error_abort);
     uri = migration_address_uri(got);
     g_assert_cmpstr(uri, ==, "exec:/bin/sh -c cat");
-    g_assert_null(migration_channels_parse("exec:cat", &one, &err));
-    g_assert_nonnull(err);
-    g_assert_null(migration_channels_parse(NULL, NULL, &err2));
-    g_assert_nonnull(err2);
-    g_assert_null(migration_channels_parse(NULL, &two, &err3));
-    g_assert_nonnull(err3);
+    g_assert_null(migration_channels_parse("exec:cat", true, &one, &err));
+    error_free_or_abort(&err);
+    g_assert_null(migration_channels_parse("exec:cat", true, NULL, &err));
+    error_free_or_abort(&err);
+    g_assert_null(migration_channels_parse(NULL, false, NULL, &err));
+    error_free_or_abort(&err);
+    g_assert_null(migration_channels_parse(NULL, true, NULL, &err));
+    error_free_or_abort(&err);
+    g_assert_null(migration_channels_parse(NULL, true, &two, &err));
+    error_free_or_abort(&err);
     qapi_free_MigrationAddress(addr);
 }
 
