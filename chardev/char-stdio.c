@@ -26,7 +26,7 @@ typedef struct StdioChardev {
 static struct {
     bool in_use;
     const char *forbidden; /* why nobody may use it; NULL: one may */
-    bool saved; /* original is valid */
+    bool saved;            /* original is valid */
     struct termios original;
     struct termios wanted; /* after SIGCONT again */
 } terminal;

@@ -47,6 +47,22 @@ static const ARMRegValue max_regs[] = {
     REG(3, 0, 0, 0, 0, 0x000f0510), /* MIDR_EL1: no vendor's */
     REG(3, 0, 0, 4, 0, 0x11),       /* ID_AA64PFR0_EL1: AArch64 only */
     REG(3, 0, 0, 6, 0, 0x00211120), /* ID_AA64ISAR0_EL1: Atomic = 2 */
+    /*
+     * What describes AArch32 is zero where there is none. These registers
+     * travel in a stream (those above do not), so they also keep a guest of
+     * another model from being loaded into this one, and the reverse.
+     */
+    REG(3, 0, 0, 1, 0, 0), /* ID_PFR0_EL1 */
+    REG(3, 0, 0, 1, 4, 0), /* ID_MMFR0_EL1 */
+    REG(3, 0, 0, 1, 5, 0), /* ID_MMFR1_EL1 */
+    REG(3, 0, 0, 1, 6, 0), /* ID_MMFR2_EL1 */
+    REG(3, 0, 0, 1, 7, 0), /* ID_MMFR3_EL1 */
+    REG(3, 0, 0, 2, 0, 0), /* ID_ISAR0_EL1 */
+    REG(3, 0, 0, 2, 1, 0), /* ID_ISAR1_EL1 */
+    REG(3, 0, 0, 2, 2, 0), /* ID_ISAR2_EL1 */
+    REG(3, 0, 0, 2, 3, 0), /* ID_ISAR3_EL1 */
+    REG(3, 0, 0, 2, 4, 0), /* ID_ISAR4_EL1 */
+    REG(3, 0, 0, 2, 5, 0), /* ID_ISAR5_EL1 */
     { 0 },
 };
 

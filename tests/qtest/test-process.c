@@ -153,8 +153,8 @@ static void test_daemonize_stdio(void)
 
     for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
         g_autofree char *err = NULL;
-        g_autofree char *args =
-            g_strdup_printf("-M none -accel qtest -daemonize %s", users[i]);
+        g_autofree char *args = g_strdup_printf(
+            "-M none -accel qtest -daemonize %s", users[i]);
 
         g_assert_cmpint(qtest_run(args, NULL, &err), ==, 1);
         g_assert_nonnull(strstr(err, users[i]));

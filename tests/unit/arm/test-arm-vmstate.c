@@ -181,6 +181,28 @@ static void test_other_model(void)
                         "always");
 }
 
+/* Whatever two models are mixed up, the guest is not loaded. */
+static void test_all_models(void)
+{
+    for (const char *const *from = arm_cpu_model_names; *from; from++) {
+        ARMCPU *src = arm_test_cpu_new(*from, NULL);
+        g_autoptr(GByteArray) d = arm_test_save(vmsd_of(src), src);
+
+        for (const char *const *to = arm_cpu_model_names; *to; to++) {
+            ARMCPU *dst = arm_test_cpu_new(*to, NULL);
+
+            g_test_message("%s to %s", *from, *to);
+            if (*from == *to) {
+                g_assert_true(arm_test_load(vmsd_of(dst), dst, VERSION, d->data,
+                                            d->len, NULL, &error_abort));
+                continue;
+            }
+            arm_test_load_fails(vmsd_of(dst), dst, VERSION, d->data, d->len,
+                                "always");
+        }
+    }
+}
+
 static void test_truncated(void)
 {
     ARMCPU *cpu = arm_test_cpu_new("cortex-a57", NULL);
@@ -214,6 +236,7 @@ int main(int argc, char **argv)
     g_test_add_func("/arm/vmstate/hostile", test_hostile);
     g_test_add_func("/arm/vmstate/short-list", test_short_list);
     g_test_add_func("/arm/vmstate/other-model", test_other_model);
+    g_test_add_func("/arm/vmstate/all-models", test_all_models);
     g_test_add_func("/arm/vmstate/truncated", test_truncated);
     return g_test_run();
 }
