@@ -226,6 +226,18 @@ void ram_block_dirty_sync(RAMBlock *rb)
     dirty_stats_add(&dirty_stats.collect_ns, dirty_stats_clock_ns() - begin_ns);
 }
 
+void ram_block_dirty_sync_range(RAMBlock *rb, ram_addr_t start,
+                                ram_addr_t length)
+{
+    int64_t begin_ns = dirty_stats_clock_ns();
+
+    assert(start <= rb->max_length && length <= rb->max_length - start);
+    if (length && dirty_tracker_collect(rb, start, length, 0)) {
+        dirty_stats_add(&dirty_stats.tracker_collects, 1);
+    }
+    dirty_stats_add(&dirty_stats.collect_ns, dirty_stats_clock_ns() - begin_ns);
+}
+
 void ram_block_clean(RAMBlock *rb, ram_addr_t start, ram_addr_t length)
 {
     ram_addr_t end = ROUND_UP(start + length, DIRTY_PAGE_SIZE);

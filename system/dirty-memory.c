@@ -256,6 +256,82 @@ uint64_t physical_memory_test_and_clear_dirty(ram_addr_t start,
     return ram_block_test_and_clear_dirty(rb, offset, length, client, bmap);
 }
 
+/* Pages that ram_block_take_some() asks the tracker for at a time. */
+#define SOME_PAGES UINT64_C(32768)
+
+/* Take the first @left dirty pages of what [@bit, @bit + @n) is of a word. */
+static uint64_t take_of_word(uint64_t *map, uint64_t bit, unsigned n,
+                             uint64_t left)
+{
+    unsigned first = bit % BITS_PER_WORD;
+    _Atomic uint64_t *word = bitmap_atomic_word(map, BIT_WORD(bit));
+    uint64_t want = atomic_load_explicit(word, memory_order_relaxed) &
+                    word_mask(first, first + n - 1);
+
+    while ((uint64_t)__builtin_popcountll(want) > left) {
+        want &= ~(UINT64_C(1) << (63 - __builtin_clzll(want)));
+    }
+    /* Pairs with the release of who set the bits. */
+    return want == 0 ? 0
+                     : want & atomic_fetch_and_explicit(word, ~want,
+                                                        memory_order_acq_rel);
+}
+
+typedef struct Some {
+    uint64_t *bmap;
+    uint64_t left; /* pages that may be taken yet */
+    uint64_t nr_found, nr_new;
+} Some;
+
+/* Take from pages [@page, @end). Returns the first that was not looked at. */
+static uint64_t take_some(RAMBlock *rb, unsigned client, uint64_t page,
+                          uint64_t end, Some *some)
+{
+    while (page < end && some->left) {
+        uint64_t bit = rb->dirty_phase + page;
+        unsigned first = bit % BITS_PER_WORD;
+        unsigned n = MIN(end - page, BITS_PER_WORD - first);
+        uint64_t bits = take_of_word(rb->dirty[client], bit, n, some->left);
+
+        some->nr_found += __builtin_popcountll(bits);
+        some->left -= __builtin_popcountll(bits);
+        if (some->left == 0) {
+            n = 64 - __builtin_clzll(bits) - first; /* not past the last one */
+        }
+        for (; bits; bits &= bits - 1) {
+            uint64_t p = page + __builtin_ctzll(bits) - first;
+
+            some->nr_new += !some->bmap || !test_and_set_bit(p, some->bmap);
+        }
+        page += n;
+    }
+    return page;
+}
+
+uint64_t ram_block_take_some(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
+                             unsigned client, uint64_t *bmap,
+                             uint64_t max_pages, ram_addr_t *done)
+{
+    uint64_t first = offset >> DIRTY_PAGE_BITS, page = first;
+    uint64_t end = first + ram_pages_touched(offset, length);
+    Some some = { .bmap = bmap, .left = max_pages };
+
+    assert(max_pages && offset % DIRTY_PAGE_SIZE == 0);
+    assert_in_block(rb, offset, length);
+    while (page < end && some.left) {
+        uint64_t stop = MIN(end, ROUND_DOWN(page, SOME_PAGES) + SOME_PAGES);
+
+        ram_block_dirty_sync_range(rb, page << DIRTY_PAGE_BITS,
+                                   (stop - page) << DIRTY_PAGE_BITS);
+        page = take_some(rb, client, page, stop, &some);
+    }
+    *done = MIN((page - first) << DIRTY_PAGE_BITS, length);
+    if (some.nr_found) {
+        ram_block_clean(rb, offset, *done);
+    }
+    return some.nr_new;
+}
+
 void dirty_memory_note_wait(int64_t ns)
 {
     dirty_stats_add(&dirty_stats.wait_ns, ns);

@@ -50,18 +50,100 @@ const DirtyTrackerOps dirty_tracker_null = {
     .clean = null_clean,
 };
 
+/* One call into the tracker, of which others must keep clear. */
+typedef struct Span {
+    RAMBlock *block; /* NULL: everything */
+    ram_addr_t start, end;
+    struct Span *next;
+} Span;
+
 /* One per process, like the accelerator that it belongs to. */
 static struct {
-    QemuMutex lock;    /* around start, stop, collect, clean */
-    unsigned nr_armed; /* blocks; guarded by lock */
+    /* For looking at and changing the list; not held during a call. */
+    QemuMutex lock;
+    QemuCond left;
+    Span *oldest, *newest; /* in order of arrival; on their threads' stacks */
+
+    /* Changed by who has everything to himself; read by who has a span. */
+    unsigned nr_armed; /* blocks */
+
     GPtrArray *set_up; /* DirtyTrackerOps whose setup was called; BQL */
     const DirtyTrackerOps *_Atomic active;
     QemuMutex written_lock; /* around attribute and written_pages */
 } tracker = {
     .lock = { PTHREAD_MUTEX_INITIALIZER },
+    .left = { PTHREAD_COND_INITIALIZER },
     .written_lock = { PTHREAD_MUTEX_INITIALIZER },
     .active = &dirty_tracker_null,
 };
+
+void (*dirty_tracker_wait_hook)(void);
+
+static bool overlaps(const Span *a, const Span *b)
+{
+    return !a->block || !b->block ||
+           (a->block == b->block && a->start < b->end && b->start < a->end);
+}
+
+/*
+ * Whether one that came earlier is in the way, be it inside or waiting: so
+ * nobody waits for ever behind those that keep coming.
+ */
+static bool must_wait(const Span *span)
+{
+    for (const Span *s = tracker.oldest; s != span; s = s->next) {
+        if (overlaps(s, span)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void span_enter(Span *span)
+{
+    QEMU_LOCK_GUARD(&tracker.lock);
+    if (tracker.newest) {
+        tracker.newest->next = span;
+    } else {
+        tracker.oldest = span;
+    }
+    tracker.newest = span;
+    if (must_wait(span) && dirty_tracker_wait_hook) {
+        dirty_tracker_wait_hook();
+    }
+    while (must_wait(span)) {
+        qemu_cond_wait(&tracker.left, &tracker.lock);
+    }
+}
+
+static void span_leave(Span *span)
+{
+    Span *before = NULL;
+
+    QEMU_LOCK_GUARD(&tracker.lock);
+    for (Span *s = tracker.oldest; s != span; s = s->next) {
+        before = s;
+    }
+    if (before) {
+        before->next = span->next;
+    } else {
+        tracker.oldest = span->next;
+    }
+    if (tracker.newest == span) {
+        tracker.newest = before;
+    }
+    qemu_cond_broadcast(&tracker.left);
+}
+
+/* Whole pages: two threads never share one. */
+static Span span_of(RAMBlock *block, ram_addr_t start, ram_addr_t length)
+{
+    return (Span){
+        .block = block,
+        .start = ROUND_DOWN(start, DIRTY_PAGE_SIZE),
+        .end = ROUND_UP(start + length, DIRTY_PAGE_SIZE),
+    };
+}
 
 static bool is_complete(const DirtyTrackerOps *ops)
 {
@@ -69,12 +151,10 @@ static bool is_complete(const DirtyTrackerOps *ops)
            ops->collect && ops->clean;
 }
 
-bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp)
+static bool select_alone(const DirtyTrackerOps *ops, Error **errp)
 {
     ERRP_GUARD();
 
-    assert(is_complete(ops));
-    QEMU_LOCK_GUARD(&tracker.lock);
     if (tracker.nr_armed) {
         g_autofree char *users = dirty_log_users_string();
 
@@ -100,6 +180,18 @@ bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp)
     }
     atomic_store_explicit(&tracker.active, ops, memory_order_release);
     return true;
+}
+
+bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp)
+{
+    Span all = { NULL };
+    bool ok;
+
+    assert(is_complete(ops));
+    span_enter(&all);
+    ok = select_alone(ops, errp);
+    span_leave(&all);
+    return ok;
 }
 
 const DirtyTrackerOps *dirty_tracker_active(void)
@@ -160,46 +252,61 @@ void dirty_tracker_cost(DirtyTrackerCost *cost)
 bool dirty_tracker_start(RAMBlock *const *blocks, size_t nr_blocks,
                          DirtyTrackerFirst *first, Error **errp)
 {
+    Span all = { NULL };
+    bool ok;
+
     *first = DIRTY_TRACKER_FIRST_WRITTEN;
     if (nr_blocks == 0) {
         return true;
     }
-    QEMU_LOCK_GUARD(&tracker.lock);
-    if (!dirty_tracker_active()->start(blocks, nr_blocks, first, errp)) {
-        return false;
+    span_enter(&all);
+    ok = dirty_tracker_active()->start(blocks, nr_blocks, first, errp);
+    if (ok) {
+        tracker.nr_armed += nr_blocks;
     }
-    tracker.nr_armed += nr_blocks;
-    return true;
+    span_leave(&all);
+    return ok;
 }
 
 void dirty_tracker_stop(RAMBlock *const *blocks, size_t nr_blocks)
 {
+    Span all = { NULL };
+
     if (nr_blocks == 0) {
         return;
     }
-    QEMU_LOCK_GUARD(&tracker.lock);
+    span_enter(&all);
     assert(tracker.nr_armed >= nr_blocks);
     tracker.nr_armed -= nr_blocks;
     dirty_tracker_active()->stop(blocks, nr_blocks);
+    span_leave(&all);
 }
 
 bool dirty_tracker_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
                            unsigned flags)
 {
-    QEMU_LOCK_GUARD(&tracker.lock);
-    if (tracker.nr_armed == 0 || (block && !ram_block_is_tracked(block))) {
-        return false;
+    Span span = span_of(block, start, length);
+    bool armed;
+
+    span_enter(&span);
+    armed = tracker.nr_armed && (!block || ram_block_is_tracked(block));
+    if (armed) {
+        dirty_tracker_active()->collect(block, start, length, flags);
     }
-    dirty_tracker_active()->collect(block, start, length, flags);
-    return true;
+    span_leave(&span);
+    return armed;
 }
 
 bool dirty_tracker_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
 {
-    QEMU_LOCK_GUARD(&tracker.lock);
-    if (tracker.nr_armed == 0 || !ram_block_is_tracked(block)) {
-        return false;
+    Span span = span_of(block, start, length);
+    bool armed;
+
+    span_enter(&span);
+    armed = tracker.nr_armed && ram_block_is_tracked(block);
+    if (armed) {
+        dirty_tracker_active()->clean(block, start, length);
     }
-    dirty_tracker_active()->clean(block, start, length);
-    return true;
+    span_leave(&span);
+    return armed;
 }

@@ -143,6 +143,26 @@ uint64_t ram_block_collect_dirty(RAMBlock *rb, ram_addr_t offset,
                                  uint64_t *bmap);
 
 /**
+ * ram_block_take_some: take the first dirty pages of a range, not more
+ *
+ * @offset, @length: within the block, as everywhere; @offset of a page
+ * @bmap: as above
+ * @max_pages: at least 1
+ * @done: receives the number of bytes, from @offset on, that are dealt with:
+ *        go on behind them. Whole pages, or @length.
+ *
+ * Asks the tracker for the range piece by piece, takes dirty pages from its
+ * beginning until there are @max_pages, and cleans what it took with one ranged
+ * clear. So the caller decides how much is re-armed at a time, and how long
+ * that may take; threads that each own a range do not wait for each other.
+ *
+ * Returns as ram_block_test_and_clear_dirty().
+ */
+uint64_t ram_block_take_some(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
+                             unsigned client, uint64_t *bmap,
+                             uint64_t max_pages, ram_addr_t *done);
+
+/**
  * ram_block_clean: re-arm a range in all trackers and listeners
  *
  * One call per listener and memory section that shows a part of it, one of
@@ -188,6 +208,12 @@ char *dirty_log_users_string(void);
 void memory_global_dirty_log_sync(bool last_stage);
 /* The same for one block: what a display wants. */
 void ram_block_dirty_sync(RAMBlock *rb);
+/*
+ * The tracker's part of it for a range: for threads that each own one. What
+ * listeners (vhost logs) know of it comes only with the block's sync.
+ */
+void ram_block_dirty_sync_range(RAMBlock *rb, ram_addr_t start,
+                                ram_addr_t length);
 
 /*
  * Whether stores by vCPUs to the block must be tracked now: global users, or

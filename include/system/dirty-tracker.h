@@ -18,10 +18,18 @@
  *
  * Threads: setup is called in the main thread before the first vCPU exists;
  * select, start and stop under the BQL; collect and clean by any thread, with
- * or without the BQL, one at a time (the wrapper holds a lock around start,
- * stop, collect and clean). So collect and clean may wait for a vCPU to leave
- * guest code, but not for one that may itself be waiting for the BQL: a vCPU
- * that waits for the BQL must count as out of guest code.
+ * or without the BQL. The wrappers see to it that
+ *   - calls for ranges that share no page go in parallel: a tracker's collect
+ *     and clean run on several threads at once, also in ranges that meet
+ *     within a word of its bitmaps;
+ *   - of calls whose ranges share a page one waits for the other, in order of
+ *     arrival: two clients may clean the same page, and none of them may
+ *     return before no vCPU stores unseen;
+ *   - select, start, stop, and a collect of all blocks share pages with
+ *     everything.
+ * Collect and clean may wait for a vCPU to leave guest code, but not for one
+ * that may itself be waiting for the BQL: a vCPU that waits for the BQL must
+ * count as out of guest code.
  *
  * Used by: dirty memory (calls), accel/ (implements), migration (statistics).
  * Uses:    ram-block.h.
@@ -72,6 +80,7 @@ struct DirtyTrackerOps {
     /*
      * Required. Publish every write of vCPUs to [start, start + length) of
      * @block that happened before the call. @block NULL: all armed blocks.
+     * More may be published than asked for, not more be cleaned.
      */
     void (*collect)(RAMBlock *block, ram_addr_t start, ram_addr_t length,
                     unsigned flags);
@@ -123,9 +132,9 @@ bool dirty_tracker_written(CPUState *cpu, uint64_t *pages);
 void dirty_tracker_cost(DirtyTrackerCost *cost);
 
 /*
- * Called by dirty memory only; each takes the tracker's lock. collect and
- * clean do nothing for blocks that are not armed, and return whether the hook
- * was called.
+ * Called by dirty memory only. Each waits for calls that came earlier and whose
+ * range has a page in common. collect and clean do nothing for blocks that are
+ * not armed, and return whether the hook was called.
  */
 bool dirty_tracker_start(RAMBlock *const *blocks, size_t nr_blocks,
                          DirtyTrackerFirst *first, Error **errp);
@@ -133,5 +142,8 @@ void dirty_tracker_stop(RAMBlock *const *blocks, size_t nr_blocks);
 bool dirty_tracker_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
                            unsigned flags);
 bool dirty_tracker_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length);
+
+/* Test hook: a call is about to wait for another; under the list's lock. */
+extern void (*dirty_tracker_wait_hook)(void);
 
 #endif /* SYSTEM_DIRTY_TRACKER_H */
