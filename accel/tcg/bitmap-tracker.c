@@ -230,42 +230,46 @@ static void bitmap_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
     }
 }
 
-/* Returns whether any page of the word was taken. */
-static bool clean_word(TcgRam *ram, uint64_t word, uint64_t mask)
+/* Returns how many pages of the word were taken. */
+static unsigned clean_word(TcgRam *ram, uint64_t word, uint64_t mask)
 {
     _Atomic uint64_t *collected = bitmap_atomic_word(ram->collected, word);
     uint64_t taken;
 
     if (!(atomic_load_explicit(collected, memory_order_relaxed) & mask)) {
-        return false;
+        return 0;
     }
     taken = atomic_fetch_and(collected, ~mask) & mask;
     tcg_test_point(TCG_POINT_CLEAN_TAKEN, NULL);
     atomic_fetch_and(bitmap_atomic_word(ram->writable, word), ~taken);
-    return taken != 0;
+    return __builtin_popcountll(taken);
+}
+
+uint64_t tcg_pages_clean(TcgRam *ram, ram_addr_t start, ram_addr_t length)
+{
+    uint64_t page = start >> TCG_PAGE_BITS, end, taken = 0;
+
+    end = MIN(DIV_ROUND_UP(start + length, TCG_PAGE_SIZE), ram->nr_pages);
+    while (page < end) {
+        uint64_t n = MIN(end - page, 64 - page % 64);
+
+        taken += clean_word(ram, page / 64,
+                            word_mask(page % 64, page % 64 + n - 1));
+        page += n;
+    }
+    if (taken) {
+        tcg_test_point(TCG_POINT_CLEAN_ASKED, NULL);
+        tcg_handshake();
+    }
+    return taken;
 }
 
 static void bitmap_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
 {
     TcgRam *ram = tcg_ram_get(block);
-    uint64_t page = start >> TCG_PAGE_BITS, end;
     int64_t begin_ns = get_clock();
-    bool any = false;
 
-    if (!is_tracked(ram)) {
-        return;
-    }
-    end = MIN(DIV_ROUND_UP(start + length, TCG_PAGE_SIZE), ram->nr_pages);
-    while (page < end) {
-        uint64_t n = MIN(end - page, 64 - page % 64);
-
-        any |= clean_word(ram, page / 64,
-                          word_mask(page % 64, page % 64 + n - 1));
-        page += n;
-    }
-    if (any) {
-        tcg_test_point(TCG_POINT_CLEAN_ASKED, NULL);
-        tcg_handshake();
+    if (is_tracked(ram) && tcg_pages_clean(ram, start, length)) {
         add(&measured.clean_ranges, 1);
         add(&measured.clean_ns, get_clock() - begin_ns);
     }

@@ -98,6 +98,7 @@ static bool tcg_init_machine(AccelState *as, MachineState *ms, Error **errp)
 static const DirtyTrackerOps *const tcg_trackers[] = {
     &tcg_bitmap_tracker,
     &tcg_ring_tracker,
+    &tcg_dbm_tracker,
     NULL,
 };
 

@@ -115,10 +115,12 @@ struct TcgRam {
      * store: who sees it sees what the tracker made.
      */
     TcgMarkFunc *_Atomic mark;
-    /* Which pages a vCPU may have a write entry for; of both trackers. */
+    /* Which pages a vCPU may have a write entry for; of all trackers. */
     uint64_t *writable;
-    uint64_t *log, *collected; /* bitmap-tracker.c */
-    uint32_t slot;             /* ring-tracker.c; constant */
+    uint64_t *collected; /* bitmap-tracker.c, dbm-tracker.c */
+    uint64_t *log;       /* bitmap-tracker.c */
+    struct TcgDbm *dbm;  /* dbm-tracker.c */
+    uint32_t slot;       /* ring-tracker.c; constant */
 };
 
 /*
@@ -155,6 +157,8 @@ typedef struct TcgVcpuStats {
     _Atomic uint64_t tlb_fills;    /* read and write misses */
     _Atomic uint64_t dirty_faults; /* pages that went from clean to dirty */
     _Atomic uint64_t fault_samples, fault_ns; /* of some of these: time */
+    _Atomic uint64_t dbm_faults;  /* writes that found no permission, and */
+    _Atomic uint64_t dbm_updates; /* pages made dirty without (dbm-tracker.c) */
     _Atomic uint64_t blocks_made;
     _Atomic uint64_t code_writes; /* stores that hit cached code */
     _Atomic uint64_t flushes;     /* of the whole block cache */
@@ -349,6 +353,43 @@ extern const DirtyTrackerOps tcg_bitmap_tracker;
 /* Zeroed, one bit per page of @ram; NULL: no memory. */
 uint64_t *tcg_page_bitmap_new(const TcgRam *ram);
 void tcg_page_bitmap_free(const TcgRam *ram, uint64_t **map);
+/*
+ * Re-arm the pages of a range that are in ram->collected: neither there nor
+ * writable any more, and nobody stores unseen. Returns how many.
+ */
+uint64_t tcg_pages_clean(TcgRam *ram, ram_addr_t start, ram_addr_t length);
+/* DirtyTrackerOps.attribute by stats.dirty_faults. */
+bool tcg_attribute(CPUState *cpu, uint64_t *pages);
+
+/* ---- dbm-tracker.c ---- */
+extern const DirtyTrackerOps tcg_dbm_tracker;
+
+/* Cumulative since the process started, but for *_now. Any thread. */
+typedef struct TcgDbmStats {
+    uint64_t faults;          /* writes that found no permission */
+    uint64_t hw_updates;      /* pages made dirty without a fault */
+    uint64_t groups_armed;    /* by a fault */
+    uint64_t groups_disarmed; /* clean for too long */
+    uint64_t groups_fallen;   /* to single pages */
+    uint64_t groups_back;     /* from single pages */
+    uint64_t groups_scanned;  /* by collects */
+    uint64_t entries_scanned; /* page states that collects read */
+    uint64_t summary_words;   /* and words of the summary */
+    uint64_t pages_collected;
+    uint64_t pages_cleaned;
+    uint64_t groups_armed_now;
+} TcgDbmStats;
+void tcg_dbm_get_stats(TcgDbmStats *s);
+
+/* When a group changes its way: see the reasons in dbm-tracker.c. */
+typedef struct TcgDbmPolicy {
+    unsigned fall_after;   /* collects in a row with one page; 0: never */
+    unsigned back_pages;   /* of one collect */
+    unsigned disarm_after; /* collects in a row without any; 0: never */
+} TcgDbmPolicy;
+extern const TcgDbmPolicy tcg_dbm_default_policy;
+/* For tests and benchmarks; while nothing is tracked. Each at most 7. */
+void tcg_dbm_set_policy(const TcgDbmPolicy *policy);
 
 bool tcg_attribute(CPUState *cpu, uint64_t *pages); /* of both trackers */
 
@@ -367,6 +408,8 @@ typedef enum TcgTestPoint {
     TCG_POINT_FAULT,          /* page found clean, nothing marked yet */
     TCG_POINT_FAULT_HALF,     /* writable set, log not yet */
     TCG_POINT_RING_PUSHED,    /* in the ring, writable not yet */
+    TCG_POINT_DBM_UNLISTED,   /* writable set, group not in the summary */
+    TCG_POINT_DBM_DELISTED,   /* collect took the summary, read no page */
     TCG_POINT_MARKED,         /* marked, store not done */
     TCG_POINT_STORED,         /* slow store done, vCPU still inside */
     TCG_POINT_COLLECTED,      /* log taken, not yet published */

@@ -33,6 +33,11 @@ const TrackerEngine tracker_engines[] = {
         .half = TCG_POINT_FAULT_HALF,
     },
     {
+        .name = "dbm",
+        .ops = &tcg_dbm_tracker,
+        .half = TCG_POINT_DBM_UNLISTED,
+    },
+    {
         .name = "ring-256",
         .ops = &tcg_ring_tracker,
         .configure = rings_of_256,
