@@ -30,6 +30,8 @@ class Machine:
         if self.proc.poll() is None:
             self.proc.terminate()
         self.status = self.proc.wait(timeout=20)
+        # What scripts/run-tests makes sanitizers end a binary with.
+        assert self.status != 86, 'a sanitizer ended the binary'
         self.proc.stdin.close()
         self.proc.stdout.close()
 

@@ -12,6 +12,9 @@
 
 #include "libqtest-int.h"
 
+/* As set by scripts/run-tests. */
+#define SANITIZER_STATUS 86
+
 const char *qtest_binary(void)
 {
     const char *path = g_getenv("QTEST_QEMU_BINARY");
@@ -369,6 +372,26 @@ static int decode_status(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/*
+ * No sanitizer may have found anything, whatever the test thinks of how the
+ * binary ended. Under scripts/run-tests they end it with a status of its own,
+ * and write elsewhere.
+ */
+static void check_sanitizers(QTestState *s)
+{
+    static const char *const words[] = { "Sanitizer: ", "runtime error: " };
+    g_autofree char *err = qtest_stderr(s);
+
+    if (s->status == SANITIZER_STATUS) {
+        qtest_die(s, "a sanitizer ended the binary");
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        if (strstr(err, words[i])) {
+            qtest_die(s, "a sanitizer found something");
+        }
+    }
+}
+
 bool qtest_has_exited(QTestState *s)
 {
     int status;
@@ -376,6 +399,7 @@ bool qtest_has_exited(QTestState *s)
     if (s->pid > 0 && waitpid(s->pid, &status, WNOHANG) == s->pid) {
         s->status = decode_status(status);
         s->pid = 0;
+        check_sanitizers(s);
     }
     return s->pid == 0;
 }
