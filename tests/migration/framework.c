@@ -243,6 +243,7 @@ void migration_start_source(MigrationPair *p)
 {
     if (!p->test->guest) {
         fill_pattern(p->src_ram, p->ram_bytes);
+        g_free(p->want);
         p->want = g_memdup2(p->src_ram, p->ram_bytes);
     }
     p->src = start_side(p, false);

@@ -254,6 +254,15 @@ static void test_group(const void *data)
     }
 }
 
+static void group_free(void *data)
+{
+    Group *g = data;
+
+    g_free(g->name);
+    g_ptr_array_unref(g->lines);
+    g_free(g);
+}
+
 static void add_groups(const char *path)
 {
     g_autofree char *text = NULL;
@@ -271,9 +280,9 @@ static void add_groups(const char *path)
 
             g = g_new0(Group, 1);
             g->name = g_strdup(lines[i] + 2);
-            g->lines = g_ptr_array_new();
+            g->lines = g_ptr_array_new_with_free_func(g_free);
             name = g_strconcat("/a64-oracle/", g->name, NULL);
-            g_test_add_data_func(name, g, test_group);
+            g_test_add_data_func_full(name, g, test_group, group_free);
         } else if (lines[i][0]) {
             g_ptr_array_add(g->lines, g_strdup(lines[i]));
         }

@@ -11,6 +11,7 @@
 #include "system/cpus.h"
 #include "system/dirty-memory.h"
 #include "system/dirty-rate.h"
+#include "system/runstate.h"
 #include "tracker-oracle.h"
 
 #define NR_PAGES 3000u
@@ -263,6 +264,8 @@ static void test_units(void)
 
 int main(int argc, char **argv)
 {
+    int ret;
+
     g_test_init(&argc, &argv, NULL);
     oracle_init();
     g_test_add_func("/dirty-sample/share", test_sample_share);
@@ -277,5 +280,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dirty-rate/written-is-for-all", test_written_is_for_all);
     g_test_add_func("/dirty-rate/ranges", test_ranges);
     g_test_add_func("/dirty-rate/by-bitmap", test_measure_by_bitmap);
-    return g_test_run();
+    ret = g_test_run();
+    qemu_run_exit_notifiers(); /* the thread that measured is joined */
+    return ret;
 }

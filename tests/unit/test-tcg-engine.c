@@ -629,6 +629,8 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, &orderings[i], test_ordering);
     }
     ret = g_test_run();
+    memory_region_del_subregion(get_system_memory(), &dev);
+    memory_region_destroy(&dev);
     bql_unlock();
     return ret;
 }

@@ -140,7 +140,7 @@ static void child_boot(void)
     MachineState *ms = MACHINE(vms);
     g_autofree char *kernel = temp_file("blob code", 9);
     uint8_t seeds[2][32];
-    void *fdt = g_malloc(65536);
+    g_autofree void *fdt = g_malloc(65536);
     int len;
 
     ms->kernel_filename = g_strdup(kernel);
