@@ -440,6 +440,22 @@ static gboolean stream_start(gpointer opaque)
     return G_SOURCE_REMOVE;
 }
 
+static gboolean stream_hang_up(gpointer opaque)
+{
+    StreamChardev *s = opaque;
+    Chardev *chr = stream_woken(s);
+
+    WITH_QEMU_LOCK_GUARD(&chr->lock)
+    {
+        if (g_source_is_destroyed(g_main_current_source())) {
+            return G_SOURCE_REMOVE;
+        }
+        stream_destroy_source(&s->hangup_source);
+    }
+    stream_peer_gone(s);
+    return G_SOURCE_REMOVE;
+}
+
 void stream_update_handlers(Chardev *chr, CharFrontend *fe)
 {
     StreamChardev *s = STREAM(chr);
@@ -458,6 +474,11 @@ void stream_update_handlers(Chardev *chr, CharFrontend *fe)
             stream_attach_source(chr, &s->out_source,
                                  g_unix_fd_source_new(fd, G_IO_OUT),
                                  G_SOURCE_FUNC(stream_out_ready), s);
+        }
+        if (s->hangup_source) {
+            /* Not in the context that the front end leaves. */
+            stream_attach_source(chr, &s->hangup_source, g_idle_source_new(),
+                                 stream_hang_up, s);
         }
         if (fe->context) {
             stream_attach_source(chr, &s->start_source, g_idle_source_new(),
@@ -504,15 +525,6 @@ void stream_drop(StreamChardev *s)
         qio_channel_unref(out);
     }
     qio_channel_unref(in);
-}
-
-static gboolean stream_hang_up(gpointer opaque)
-{
-    StreamChardev *s = opaque;
-
-    stream_woken(s);
-    stream_peer_gone(s);
-    return G_SOURCE_REMOVE;
 }
 
 void stream_disconnect(Chardev *chr)

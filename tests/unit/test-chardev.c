@@ -520,6 +520,32 @@ static void test_threads(void)
     user_free(u, true);
 }
 
+/* A hang-up on its way does not stay in a context that is left. */
+static void test_hang_up_moves(void)
+{
+    g_autofree char *path = NULL;
+    User *u = unix_server(&path);
+    Client *c = client_connect(path);
+    GMainContext *other = g_main_context_new();
+
+    expect(u->events, "O");
+    qemu_chr_fe_set_handlers(&u->fe, user_can_read, user_read, user_event, u,
+                             other);
+    while (g_main_context_iteration(other, FALSE)) {
+    }
+    g_assert_cmpstr(u->events->str, ==, "O");
+    qemu_chr_fe_disconnect(&u->fe);
+    g_assert_true(g_main_context_pending(other));
+    qemu_chr_fe_set_handlers(&u->fe, user_can_read, user_read, user_event, u,
+                             NULL);
+    g_assert_false(g_main_context_pending(other));
+    expect(u->events, "OOC");
+    g_assert_true(turn_until(client_at_eof, c));
+    client_close(c);
+    user_free(u, true);
+    g_main_context_unref(other);
+}
+
 static void test_paused_input(void)
 {
     g_autofree char *path = NULL;
@@ -817,6 +843,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/chardev/socket/reconnect", test_client_reconnects);
     g_test_add_func("/chardev/socket/slow-peer", test_slow_peer);
     g_test_add_func("/chardev/socket/threads", test_threads);
+    g_test_add_func("/chardev/socket/hang-up-moves", test_hang_up_moves);
     g_test_add_func("/chardev/socket/paused-input", test_paused_input);
     g_test_add_func("/chardev/socket/fds", test_fds);
     g_test_add_func("/chardev/pty", test_pty);
