@@ -37,6 +37,9 @@ static void sigbus_handler(int sig, siginfo_t *info, void *ucontext)
     if (sigbus_guard.active) {
         sigbus_guard.fault_addr = info->si_addr;
         sigbus_guard.active = 0;
+        /* The jump does not restore the mask: what was there at the fault. */
+        pthread_sigmask(SIG_SETMASK, &((ucontext_t *)ucontext)->uc_sigmask,
+                        NULL);
         siglongjmp(sigbus_guard.env, 1);
     }
     write_stderr("SIGBUS: the host could not supply a page of memory (file "
@@ -50,9 +53,8 @@ void ram_sigbus_init(void)
     static gsize done;
 
     if (g_once_init_enter(&done)) {
-        /* NODEFER: we leave by a jump that does not restore the mask. */
         struct sigaction sa = { .sa_sigaction = sigbus_handler,
-                                .sa_flags = SA_SIGINFO | SA_NODEFER };
+                                .sa_flags = SA_SIGINFO };
 
         sigaction(SIGBUS, &sa, NULL);
         g_once_init_leave(&done, 1);
