@@ -51,6 +51,7 @@ class Vm(Machine):
             f.truncate(ram_mib << 20)
             self.ram = memoryview(mmap.mmap(f.fileno(), ram_mib << 20))
         self.words = self.ram.cast('Q')
+        self.waits = []
         args = ['-name', name, '-M', machine + ',memory-backend=ram',
                 '-accel', accel, '-m', '%dM' % ram_mib, '-object',
                 'memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s'
@@ -122,7 +123,22 @@ class Vm(Machine):
             fields = f.read().rsplit(') ', 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
+    def open_waits(self):
+        """From now on vcpu_wait() knows how long vCPUs waited for a CPU."""
+        self.waits = [os.open('/proc/%d/task/%d/schedstat' % (
+            self.proc.pid, cpu['thread-id']), os.O_RDONLY)
+            for cpu in self.cmd('query-cpus-fast')]
+
+    def vcpu_wait(self):
+        """Seconds that its vCPUs' threads were ready to run, but the host's
+        CPUs were busy with others; the mean of all vCPUs."""
+        return sum(int(os.pread(fd, 80, 0).split()[1])
+                   for fd in self.waits) / 1e9 / max(1, len(self.waits))
+
     def close(self):
+        for fd in self.waits:
+            os.close(fd)
+        self.waits = []
         if self.proc.poll() is None:
             try:
                 self.send_text(json.dumps({'execute': 'quit'}) + '\n')
@@ -190,14 +206,18 @@ class Lab:
 
 
 class Watch(threading.Thread):
-    """Samples (time, operations) every @period seconds, of the guest wherever
-    it runs: a target knows no more than its source did until it runs."""
+    """Samples (time, operations, time waited) every @period seconds, of the
+    guest wherever it runs: a target knows no more than its source did until
+    it runs. Time waited: see vcpu_wait()."""
 
     def __init__(self, source, target, period=0.001):
         super().__init__(daemon=True)
         self.source, self.target, self.period = source, target, period
         self.done = threading.Event()
         self.samples = []
+        for vm in source, target:
+            if not vm.waits:
+                vm.open_waits()
         self.last_on_source = self.first_on_target = None
 
     def run(self):
@@ -217,7 +237,8 @@ class Watch(threading.Thread):
                     self.first_on_target, ops = now, there
             else:
                 ops = self.target.ops()
-            self.samples.append((now, ops))
+            self.samples.append((now, ops, self.source.vcpu_wait() +
+                                 self.target.vcpu_wait()))
             due = max(due + self.period, now)
             time.sleep(max(0, due - time.monotonic()))
 

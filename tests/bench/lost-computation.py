@@ -9,6 +9,11 @@ command `migrate` until the rate is back at 95 % on the target, in seconds of
 the steady rate: 1.0 is what the guest does in one second of its usual life.
 It is split into precopy, blackout, and the time after.
 
+On a host with more to do than CPUs the guest also loses what others take.
+So there is a second figure, `net`: time in which vCPUs were ready to run and
+had no CPU of the host is left out, of the steady rate as well. What is left is
+what tracking, throttling and the blackout cost.
+
 All that are compared have the same working set, the same absolute dirty rate
 and the same link. Their runs alternate.
 
@@ -28,6 +33,7 @@ import svg
 MB = 1000000
 BIN = 0.010    # seconds per sample in the results
 WINDOW = 0.1   # the rate is back when it is so for that long
+NOISE = 0.1    # seconds; a ratio to less says nothing
 
 
 def options():
@@ -75,7 +81,7 @@ def throttle_settings(name):
 def binned(samples, begin, steady):
     """[(seconds since begin, rate / steady)] of BIN each."""
     points, edge, last = [], None, None
-    for now, ops in samples:
+    for now, ops, _ in samples:
         if edge is None:
             edge, last = now, (now, ops)
         elif now - last[0] >= BIN:
@@ -85,8 +91,8 @@ def binned(samples, begin, steady):
     return points
 
 
-def ops_at(samples, when):
-    """Operations done by then: the last sample not after it."""
+def sample_at(samples, when):
+    """The last sample not after it."""
     low, high = 0, len(samples)
     while high - low > 1:
         middle = (low + high) // 2
@@ -94,7 +100,13 @@ def ops_at(samples, when):
             low = middle
         else:
             high = middle
-    return samples[low][1]
+    return samples[low]
+
+
+def between(samples, a, b):
+    """(operations, seconds waited) from @a to @b."""
+    first, last = sample_at(samples, a), sample_at(samples, b)
+    return last[1] - first[1], last[2] - first[2]
 
 
 def recovery(samples, since, steady):
@@ -102,25 +114,29 @@ def recovery(samples, since, steady):
     end = samples[-1][0] - WINDOW
     when = since
     while when <= end:
-        done = ops_at(samples, when + WINDOW) - ops_at(samples, when)
+        done, _ = between(samples, when, when + WINDOW)
         if done >= 0.95 * steady * WINDOW:
             return when
         when += BIN
     return None
 
 
-def account(watch, begin, steady):
-    """Lost seconds by phase."""
+def account(watch, begin, steady, steady_net):
+    """Lost seconds by phase; `net` is without what others took."""
     samples = watch.samples
     stop, go = watch.last_on_source, watch.first_on_target
     back = recovery(samples, go, steady)
     end = back if back is not None else samples[-1][0]
 
     def lost(a, b):
-        return (b - a) - (ops_at(samples, b) - ops_at(samples, a)) / steady
+        return (b - a) - between(samples, a, b)[0] / steady
     parts = {'precopy': lost(begin, stop), 'blackout': lost(stop, go),
              'after': lost(go, end)}
     parts['all'] = sum(parts.values())
+    ops, waited = between(samples, begin, end)
+    parts['net'] = (end - begin) - waited - ops / steady_net
+    ops, waited = between(samples, begin, stop)
+    parts['kept_net'] = ops / steady_net / ((stop - begin) - waited)
     parts['recovered'] = back is not None
     parts['recovery_s'] = end - go
     return parts
@@ -163,15 +179,16 @@ def one_run(lab, case, o):
     if info['status'] == 'completed':
         time.sleep(o.after)
     watch.finish()
-    steady = (ops_at(watch.samples, begin) -
-              ops_at(watch.samples, steady_begin)) / (begin - steady_begin)
+    ops, waited = between(watch.samples, steady_begin, begin)
+    steady = ops / (begin - steady_begin)
+    steady_net = ops / (begin - steady_begin - waited)
     cpu = source.cpu_seconds() + target.cpu_seconds()
     lab.stop(source, target)
-    run = {'steady': steady, 'status': info['status'], 'cpu_s': cpu,
+    run = {'steady': steady, 'steady_net': steady_net, 'status': info['status'], 'cpu_s': cpu,
            'asked': rate, 'samples': binned(watch.samples, begin, steady)}
     if info['status'] == 'completed':
         run.update(
-            lost=account(watch, begin, steady),
+            lost=account(watch, begin, steady, steady_net),
             total_s=info['total-time'] / 1000, downtime_ms=info['downtime'],
             blackout_ms=watch.blackout_ms(),
             blackout_at=(watch.last_on_source - begin,
@@ -180,8 +197,8 @@ def one_run(lab, case, o):
             rounds=info['ram']['dirty-sync-count'])
     else:
         last = watch.samples[-1][0]
-        run['kept'] = (ops_at(watch.samples, last) -
-                       ops_at(watch.samples, last - 3)) / 3 / steady
+        ops, waited = between(watch.samples, last - 3, last)
+        run['kept'] = ops / (3 - waited) / steady_net
     return run
 
 
@@ -210,7 +227,7 @@ def row_of(case, o):
     def column(get, digits, of=done):
         return report.summary([get(r) for r in of], digits)
     return [case.name(o), '%d/%d' % (len(done), len(case.runs)),
-            column(lambda r: r['steady'] / 1000, 1, case.runs),
+            column(lambda r: r['steady_net'] / 1000, 1, case.runs),
             column(lambda r: 100 * r['steady'] / r['asked'], 0, case.runs)
             if o.rate else '-',
             column(lambda r: r['total_s'], 2), column(
@@ -219,6 +236,8 @@ def row_of(case, o):
             column(lambda r: r['blackout'], 3, lost),
             column(lambda r: r['after'], 2, lost),
             column(lambda r: r['all'], 2, lost),
+            column(lambda r: r['net'], 2, lost),
+            column(lambda r: 100 * r['kept_net'], 0, lost),
             column(lambda r: r['sent_mb'], 0), column(lambda r: r['rounds'], 0)]
 
 
@@ -227,13 +246,17 @@ def ratios(cases, o, out):
     for case in cases:
         first = next(c for c in cases
                      if (c.throttle, c.ws) == (case.throttle, case.ws))
-        pairs = [(a['lost']['all'], b['lost']['all'])
-                 for a, b in zip(case.runs, first.runs)
-                 if 'lost' in a and 'lost' in b and b['lost']['all'] > 0]
-        if case is not first and pairs:
-            out.say('lost: %s / %s = %s' % (
-                case.name(o), first.name(o),
-                report.summary([a / b for a, b in pairs])))
+        for what in 'all', 'net':
+            pairs = [(a['lost'][what], b['lost'][what])
+                     for a, b in zip(case.runs, first.runs)
+                     if 'lost' in a and 'lost' in b]
+            if case is first or not pairs:
+                continue
+            out.say('lost, %s: %s - %s = %s s%s' % (
+                what, case.name(o), first.name(o),
+                report.summary([a - b for a, b in pairs]),
+                ', ratio ' + report.summary([a / b for a, b in pairs])
+                if all(b > NOISE for _, b in pairs) else ''))
         stuck = [r for r in case.runs if 'kept' in r]
         if stuck:
             out.say('%s: %d of %d did not end within %g s; the guest kept '
@@ -255,8 +278,9 @@ def pictures(cases, o, out):
                 {case.name(o): run['samples']}, bands, (1.0, 'steady'))
     svg.intervals(out.path('.svg'), 'Lost computation: each run, and medians',
                   'seconds of steady state, %g MB/s link' % o.link,
-                  [(c.name(o), [r['lost']['all'] for r in c.runs
-                                if 'lost' in r]) for c in cases])
+                  [(c.name(o) + ', ' + what, [
+                      r['lost'][what] for r in c.runs if 'lost' in r])
+                   for c in cases for what in ('all', 'net')])
 
 
 def main():
@@ -281,8 +305,8 @@ def main():
             'is between them with %.1f %%' % (
                 o.runs, 100 * report.confidence(o.runs)))
     out.table(['', 'ended', 'steady k/s', '% of asked', 'total s', 'blackout ms',
-               'lost: precopy', 'blackout', 'after', 'all, s', 'sent MB',
-               'rounds'], [row_of(c, o) for c in cases])
+               'lost: precopy', 'blackout', 'after', 'all, s', 'net, s',
+               'net rate in precopy, %', 'sent MB', 'rounds'], [row_of(c, o) for c in cases])
     ratios(cases, o, out)
     pictures(cases, o, out)
     out.write()
