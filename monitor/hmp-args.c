@@ -449,6 +449,10 @@ static bool parse_flags(GArray *flags, const char **p, json_object *args,
         json_object_object_add(args, spec->name, value);
         skip_blanks(p);
     }
+    if (flags->len && **p == '-' && g_ascii_isalpha((*p)[1])) {
+        error_setg(errp, "unsupported option -%c", (*p)[1]);
+        return false;
+    }
     return true;
 }
 

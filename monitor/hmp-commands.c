@@ -62,9 +62,9 @@ static const HMPCommand *const *tables_below(const HMPCommand *c,
 }
 
 /*
- * Find the command at *@p and step behind its words. NULL: unknown; *@words
- * is then what was looked for, the caller's. A command that only heads a
- * table (info) is found when nothing follows.
+ * Find the command at *@p and step behind its words, which become *@words, the
+ * caller's. NULL: unknown; *@words is then what was looked for. A command that
+ * only heads a table (info) is found when nothing follows.
  */
 static const HMPCommand *find_command(const char **p, char **words)
 {
@@ -82,14 +82,14 @@ static const HMPCommand *find_command(const char **p, char **words)
             break;
         }
         c = find_in_tables(tables, *p, len);
-        if (!c) {
-            *words = g_strndup(start, *p + len - start);
-            return NULL;
-        }
         *p += len;
         found = c;
+        if (!c) {
+            break;
+        }
         tables = tables_below(c, room);
     }
+    *words = g_strchomp(g_strndup(start, *p - start));
     return found;
 }
 
@@ -192,8 +192,7 @@ void hmp_execute(Monitor *mon, const char *line)
     args = hmp_parse_args(c->args_type ? c->args_type : "", p, &err);
     if (!args) {
         monitor_printf(mon, "%s\n", error_get_pretty(err));
-        monitor_printf(mon, "Try \"help %.*s\" for more information\n",
-                       (int)strcspn(line, "\r\n"), line);
+        monitor_printf(mon, "Try \"help %s\" for more information\n", words);
         error_free(err);
         return;
     }

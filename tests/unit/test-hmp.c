@@ -105,6 +105,9 @@ static void test_args_flags(void)
     assert_args("set:-ss,x:b", "-s v on", "{\"set\": \"v\", \"x\": true}");
     assert_no_args("x:b", "maybe");
     assert_no_args("set:-ss", "-s");
+    assert_no_args(migrate, "-x tcp:h:1");
+    assert_no_args("all:-a", "-b");
+    assert_no_args("all:-a", "-ab");
 }
 
 static void test_args_format(void)

@@ -258,6 +258,12 @@ static void test_human_monitor_command(void)
                    " {\"command-line\": \"frobnicate\"}}\n");
     assert_json(client_reply(c),
                 "{\"return\": \"unknown command: 'frobnicate'\\r\\n\"}");
+    /* What was wrong, and where help is: the command's name alone. */
+    client_puts(c, "{\"execute\": \"human-monitor-command\", \"arguments\":"
+                   " {\"command-line\": \"info version  -x 1\"}}\n");
+    assert_json(client_reply(c),
+                "{\"return\": \"extraneous characters at the end of line\\r\\n"
+                "Try \\\"help info version\\\" for more information\\r\\n\"}");
     client_puts(c, "{\"execute\": \"human-monitor-command\", \"arguments\":"
                    " {\"command-line\": \"help\", \"cpu-index\": 99}}\n");
     g_free(assert_error(client_reply(c), "GenericError"));
