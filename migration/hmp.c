@@ -127,6 +127,20 @@ static void print_round(Monitor *mon, const MigrationRoundInfo *r)
                    r->sync->clean, r->sync->wait, r->sync->clears);
 }
 
+static void print_throttle(Monitor *mon, const MigrationThrottleInfo *t)
+{
+    monitor_printf(mon,
+                   "Throttle: \t\t%" PRId64 " %% after %" PRIu64 " checks\n",
+                   t->percentage, t->checks);
+    for (MigrationThrottledVcpuList *v = t->vcpus; v; v = v->next) {
+        monitor_printf(mon,
+                       "  vcpu[%" PRId64 "]: \t\tasleep=%.1f %% sleeps=%" PRIu64
+                       " slept=%" PRId64 " ms written=%" PRIu64 " pages\n",
+                       v->value->id, v->value->asleep, v->value->sleeps,
+                       v->value->slept, v->value->written);
+    }
+}
+
 static void print_details(Monitor *mon, const MigrationDetails *d)
 {
     if (!d->rounds) {
@@ -154,6 +168,9 @@ static void print_details(Monitor *mon, const MigrationDetails *d)
         } else {
             monitor_printf(mon, "does not end at this rate\n");
         }
+    }
+    if (d->throttle) {
+        print_throttle(mon, d->throttle);
     }
     if (d->blackout) {
         print_blackout(mon, d->blackout);
@@ -235,6 +252,19 @@ static void hmp_info_migrate(Monitor *mon, json_object *args)
     }
     if (arg_flag(args, "all")) {
         print_globals(mon);
+    }
+    if (arg_flag(args, "all") && info->has_cpu_throttle_percentage) {
+        monitor_printf(mon, "CPU Throttle (%%): %" PRId64 "\n",
+                       info->cpu_throttle_percentage);
+    }
+    if (arg_flag(args, "all") &&
+        info->has_dirty_limit_throttle_time_per_round) {
+        monitor_printf(mon, "Dirty-limit Throttle (us): %" PRIu64 "\n",
+                       info->dirty_limit_throttle_time_per_round);
+    }
+    if (arg_flag(args, "all") && info->has_dirty_limit_ring_full_time) {
+        monitor_printf(mon, "Dirty-limit Ring Full (us): %" PRIu64 "\n",
+                       info->dirty_limit_ring_full_time);
     }
 }
 

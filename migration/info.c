@@ -9,6 +9,10 @@
 
 #include "qapi/qapi-commands-migration.h"
 #include "qemu/timer.h"
+#include "system/cpu-throttle.h"
+#include "system/dirty-choice.h"
+#include "system/dirty-limit.h"
+#include "system/dirty-tracker.h"
 
 #include "incoming.h"
 #include "source.h"
@@ -151,6 +155,38 @@ static MigrationPrediction *prediction_info(const MigrationStats *stats)
     return p;
 }
 
+static MigrationThrottledVcpu *throttled_vcpu(const ThrottledVcpu *r)
+{
+    MigrationThrottledVcpu *v = g_new0(MigrationThrottledVcpu, 1);
+
+    v->id = r->cpu_index;
+    v->asleep = (double)r->share / CPU_THROTTLE_PCT;
+    v->sleeps = r->sleeps;
+    v->slept = r->slept_ns / NS_PER_MS;
+    v->written = r->written_pages;
+    return v;
+}
+
+static MigrationThrottleInfo *throttle_info(MigrationThrottle *t)
+{
+    MigrationThrottleInfo *info;
+    MigrationThrottledVcpuList **tail;
+
+    QEMU_LOCK_GUARD(&t->lock);
+    if (!t->report) {
+        return NULL;
+    }
+    info = g_new0(MigrationThrottleInfo, 1);
+    info->percentage = atomic_load(&t->pct);
+    info->checks = atomic_load(&t->checks);
+    tail = &info->vcpus;
+    for (guint i = 0; i < t->report->len; i++) {
+        QAPI_LIST_APPEND(
+            tail, throttled_vcpu(&g_array_index(t->report, ThrottledVcpu, i)));
+    }
+    return info;
+}
+
 static MigrationDetails *details(MigrationState *s, bool ended)
 {
     MigrationDetails *d = g_new0(MigrationDetails, 1);
@@ -163,6 +199,7 @@ static MigrationDetails *details(MigrationState *s, bool ended)
     d->idle_time = STAT_GET(&s->stats, idle_ns) / NS_PER_MS;
     d->recent_rounds = rounds_info(&s->stats);
     d->blackout = blackout_info(&s->stats);
+    d->throttle = throttle_info(&s->throttle);
     if (!ended) {
         d->prediction = prediction_info(&s->stats);
     }
@@ -198,6 +235,33 @@ static void fill_error(MigrationInfo *info, QemuMutex *lock, char **text)
     info->error_desc = g_strdup(*text);
 }
 
+/* While vCPUs are limited: the longest sleep, the shortest time for a ring. */
+static void fill_limit(MigrationInfo *info, MigrationState *s)
+{
+    g_autoptr(GArray) list = dirty_limit_query();
+    bool rings = !strcmp(dirty_tracker_active()->name, "ring");
+    uint64_t ring_bytes = (uint64_t)dirty_tracking_ring_entries() * 4096;
+    uint64_t fastest_mib = 0;
+    int64_t sleep_ns = 0;
+
+    if (!atomic_load(&s->throttle.limiting)) {
+        return;
+    }
+    for (guint i = 0; i < list->len; i++) {
+        const DirtyLimitVcpu *v = &g_array_index(list, DirtyLimitVcpu, i);
+
+        sleep_ns = MAX(sleep_ns, v->sleep_ns);
+        fastest_mib = MAX(fastest_mib, v->current_mib);
+    }
+    info->has_dirty_limit_throttle_time_per_round = true;
+    info->dirty_limit_throttle_time_per_round = (uint64_t)sleep_ns / NS_PER_US;
+    if (rings && fastest_mib) {
+        info->has_dirty_limit_ring_full_time = true;
+        info->dirty_limit_ring_full_time =
+            (uint64_t)((double)ring_bytes * 1e6 / (double)(fastest_mib << 20));
+    }
+}
+
 static void fill_source(MigrationInfo *info)
 {
     MigrationState *s = migrate_get_current();
@@ -224,6 +288,10 @@ static void fill_source(MigrationInfo *info)
         if (!ended) {
             info->has_remaining = true;
             info->remaining = STAT_GET(&s->stats, remaining_bytes);
+            info->cpu_throttle_percentage = atomic_load(&s->throttle.pct);
+            info->has_cpu_throttle_percentage = info->cpu_throttle_percentage >
+                                                0;
+            fill_limit(info, s);
         }
         break;
     }

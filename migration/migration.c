@@ -108,6 +108,7 @@ bool migration_init(Error **errp)
     migration_state_init(&s->state, MIGRATION_SIDE_SOURCE, source_notify);
     migration_stats_init(&s->stats);
     migration_stats_reset(&s->stats);
+    migration_throttle_init(&s->throttle);
     qemu_mutex_init(&s->lock);
     qemu_sem_init(&s->wake, 0);
     qemu_sem_init(&s->go_on, 0);
@@ -169,6 +170,7 @@ static void reset_for_new(MigrationState *s)
     qemu_sem_destroy(&s->go_on);
     qemu_sem_init(&s->go_on, 0);
     migration_stats_reset(&s->stats);
+    migration_throttle_reset(&s->throttle);
     STAT_SET(&s->stats, start_ns, get_clock());
     bandwidth_init(&s->bandwidth);
     rate_limit_init(&s->rate_limit, migrate_max_bandwidth(), get_clock());
@@ -291,6 +293,7 @@ void qmp_migrate_cancel(Error **errp)
         return;
     }
     atomic_store(&s->quit, true);
+    migration_throttle_stop(s);
     qemu_sem_post(&s->wake);
     qemu_sem_post(&s->go_on);
     QEMU_LOCK_GUARD(&s->lock);

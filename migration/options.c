@@ -9,7 +9,9 @@
 #include "qemu/main-loop.h"
 #include "qom/object.h"
 
+#include "options-throttle.h"
 #include "options.h"
+#include "system/dirty-tracker.h"
 
 #define DOWNTIME_LIMIT_MAX_MS      2000000
 #define CLEAR_BITMAP_SHIFT_DEFAULT 18
@@ -28,6 +30,10 @@ typedef struct MigrationOptionsObject {
     bool send_configuration, send_section_footer, send_switchover_start;
     bool store_global_state;
     uint8_t clear_bitmap_shift;
+    uint8_t throttle_trigger, throttle_initial, throttle_increment;
+    uint8_t throttle_max;
+    bool throttle_tailslow;
+    uint64_t vcpu_dirty_limit, vcpu_dirty_limit_period;
 } MigrationOptionsObject;
 
 #define TYPE_MIGRATION_OPTIONS "migration"
@@ -148,6 +154,18 @@ static bool check_downtime_limit(Object *obj, const Property *prop,
     return true;
 }
 
+static bool check_throttle(Object *obj, const Property *prop,
+                           json_object *value, Error **errp)
+{
+    return throttle_option_check_value(prop->name,
+                                       json_object_get_uint64(value), errp);
+}
+
+#define PROP_THROTTLE(name, field, bits, def)                                  \
+    DEFINE_PROP_(name, MigrationOptionsObject, field, &qapi_uint##bits##_type, \
+                 uint##bits##_t, .set_default = true,                          \
+                 .defval = { .u = (def) }, .check = check_throttle)
+
 #define PROP_CAP(name, cap)                          \
     DEFINE_PROP_BOOL((name), MigrationOptionsObject, \
                      caps[MIGRATION_CAPABILITY_##cap], false)
@@ -180,6 +198,17 @@ static const Property option_props[] = {
     PROP_CAP("x-events", EVENTS),
     PROP_CAP("x-return-path", RETURN_PATH),
     PROP_CAP("x-ignore-shared", X_IGNORE_SHARED),
+    PROP_CAP("x-auto-converge", AUTO_CONVERGE),
+    PROP_CAP("x-dirty-limit", DIRTY_LIMIT),
+    PROP_THROTTLE("x-throttle-trigger-threshold", throttle_trigger, 8, 50),
+    PROP_THROTTLE("x-cpu-throttle-initial", throttle_initial, 8, 20),
+    PROP_THROTTLE("x-cpu-throttle-increment", throttle_increment, 8, 10),
+    PROP_THROTTLE("max-cpu-throttle", throttle_max, 8, 99),
+    DEFINE_PROP_BOOL("x-cpu-throttle-tailslow", MigrationOptionsObject,
+                     throttle_tailslow, false),
+    PROP_THROTTLE("vcpu-dirty-limit", vcpu_dirty_limit, 64, 1),
+    PROP_THROTTLE("x-vcpu-dirty-limit-period", vcpu_dirty_limit_period, 64,
+                  1000),
     DEFINE_PROP_END_OF_LIST(),
 };
 
@@ -219,6 +248,15 @@ bool migration_options_init(Error **errp)
                  o->avail_switchover_bandwidth);
     atomic_store(&opts.downtime_limit_ms, o->downtime_limit_ms);
     set_zero_page_detection(o->zero_page_detection);
+    throttle_options_init((const uint64_t[THROTTLE_OPTION__MAX]){
+        [THROTTLE_OPTION_TRIGGER] = o->throttle_trigger,
+        [THROTTLE_OPTION_INITIAL] = o->throttle_initial,
+        [THROTTLE_OPTION_INCREMENT] = o->throttle_increment,
+        [THROTTLE_OPTION_MAX] = o->throttle_max,
+        [THROTTLE_OPTION_TAILSLOW] = o->throttle_tailslow,
+        [THROTTLE_OPTION_LIMIT] = o->vcpu_dirty_limit,
+        [THROTTLE_OPTION_PERIOD] = o->vcpu_dirty_limit_period,
+    });
     opts.props = o;
     return true;
 }
@@ -230,23 +268,59 @@ static bool may_set_capabilities(Error **errp)
     return !opts.hooks || opts.hooks->may_set_capabilities(errp);
 }
 
-bool migration_capability_set(MigrationCapability cap, bool on, Error **errp)
+/* What would be on, if all that is in @caps were done. */
+static bool check_caps(const bool caps[MIGRATION_CAPABILITY__MAX], Error **errp)
 {
-    if (!may_set_capabilities(errp)) {
+    const DirtyTrackerOps *tracker = dirty_tracker_active();
+
+    if (!caps[MIGRATION_CAPABILITY_DIRTY_LIMIT]) {
+        return true;
+    }
+    if (caps[MIGRATION_CAPABILITY_AUTO_CONVERGE]) {
+        error_setg(errp, "dirty-limit and auto-converge both throttle the "
+                         "guest: only one of them can be on");
         return false;
     }
-    atomic_store(&opts.caps[cap], on);
+    if (!tracker->attribute) {
+        error_setg(errp,
+                   "dirty-limit needs to know which vCPU writes, which "
+                   "dirty tracking '%s' does not tell",
+                   tracker->name);
+        return false;
+    }
     return true;
+}
+
+bool migration_capability_set(MigrationCapability cap, bool on, Error **errp)
+{
+    MigrationCapabilityStatus status = { .capability = cap, .state = on };
+    MigrationCapabilityStatusList list = { .value = &status };
+    Error *err = NULL;
+
+    qmp_migrate_set_capabilities(&list, &err);
+    error_propagate(errp, err);
+    return !err;
 }
 
 void qmp_migrate_set_capabilities(MigrationCapabilityStatusList *capabilities,
                                   Error **errp)
 {
+    bool caps[MIGRATION_CAPABILITY__MAX];
+
     if (!may_set_capabilities(errp)) {
         return;
     }
+    for (int i = 0; i < MIGRATION_CAPABILITY__MAX; i++) {
+        caps[i] = migration_cap(i);
+    }
     for (MigrationCapabilityStatusList *c = capabilities; c; c = c->next) {
-        atomic_store(&opts.caps[c->value->capability], c->value->state);
+        caps[c->value->capability] = c->value->state;
+    }
+    if (!check_caps(caps, errp)) {
+        return;
+    }
+    for (int i = 0; i < MIGRATION_CAPABILITY__MAX; i++) {
+        atomic_store(&opts.caps[i], caps[i]);
     }
 }
 
@@ -287,7 +361,7 @@ static bool parameters_check(const MigrationParameters *p, Error **errp)
                    DOWNTIME_LIMIT_MAX_MS);
         return false;
     }
-    return true;
+    return throttle_options_check(p, errp);
 }
 
 void qmp_migrate_set_parameters(MigrationParameters *p, Error **errp)
@@ -308,6 +382,7 @@ void qmp_migrate_set_parameters(MigrationParameters *p, Error **errp)
     if (p->has_zero_page_detection) {
         set_zero_page_detection(p->zero_page_detection);
     }
+    throttle_options_set(p);
     if (opts.hooks) {
         opts.hooks->changed();
     }
@@ -325,6 +400,7 @@ MigrationParameters *qmp_query_migrate_parameters(Error **errp)
     p->downtime_limit = migrate_downtime_limit_ms();
     p->has_zero_page_detection = true;
     p->zero_page_detection = atomic_load(&opts.zero_page_detection);
+    throttle_options_get(p);
     return p;
 }
 
@@ -338,6 +414,8 @@ typedef struct ParameterInfo {
     enum {
         PARAM_BANDWIDTH,
         PARAM_UINT,
+        PARAM_UINT8,
+        PARAM_BOOL,
         PARAM_ZERO_PAGE
     } kind;
     size_t value, has_value; /* in MigrationParameters */
@@ -351,11 +429,21 @@ typedef struct ParameterInfo {
     }
 
 static const ParameterInfo parameter_infos[] = {
+    PARAMETER("throttle-trigger-threshold", "", PARAM_UINT8,
+              throttle_trigger_threshold),
+    PARAMETER("cpu-throttle-initial", "", PARAM_UINT8, cpu_throttle_initial),
+    PARAMETER("cpu-throttle-increment", "", PARAM_UINT8,
+              cpu_throttle_increment),
+    PARAMETER("cpu-throttle-tailslow", "", PARAM_BOOL, cpu_throttle_tailslow),
+    PARAMETER("max-cpu-throttle", "", PARAM_UINT8, max_cpu_throttle),
     PARAMETER("max-bandwidth", " bytes/second", PARAM_BANDWIDTH, max_bandwidth),
     PARAMETER("avail-switchover-bandwidth", " bytes/second", PARAM_BANDWIDTH,
               avail_switchover_bandwidth),
     PARAMETER("downtime-limit", " ms", PARAM_UINT, downtime_limit),
     PARAMETER("zero-page-detection", "", PARAM_ZERO_PAGE, zero_page_detection),
+    PARAMETER("x-vcpu-dirty-limit-period", " ms", PARAM_UINT,
+              x_vcpu_dirty_limit_period),
+    PARAMETER("vcpu-dirty-limit", " MB/s", PARAM_UINT, vcpu_dirty_limit),
 };
 
 void migration_parameters_print(GString *out)
@@ -366,15 +454,52 @@ void migration_parameters_print(GString *out)
         const ParameterInfo *info = &parameter_infos[i];
         void *value = (char *)p + info->value;
 
-        if (info->kind == PARAM_ZERO_PAGE) {
-            g_string_append_printf(
-                out, "%s: %s\n", info->name,
-                ZeroPageDetection_str(*(ZeroPageDetection *)value));
-        } else {
-            g_string_append_printf(out, "%s: %" PRIu64 "%s\n", info->name,
-                                   *(uint64_t *)value, info->unit);
+        g_string_append_printf(out, "%s: ", info->name);
+        switch (info->kind) {
+        case PARAM_ZERO_PAGE:
+            g_string_append(out,
+                            ZeroPageDetection_str(*(ZeroPageDetection *)value));
+            break;
+        case PARAM_BOOL:
+            g_string_append(out, *(bool *)value ? "on" : "off");
+            break;
+        case PARAM_UINT8:
+            g_string_append_printf(out, "%u", *(uint8_t *)value);
+            break;
+        case PARAM_UINT:
+        case PARAM_BANDWIDTH:
+            g_string_append_printf(out, "%" PRIu64, *(uint64_t *)value);
+            break;
         }
+        g_string_append_printf(out, "%s\n", info->unit);
     }
+}
+
+static bool parse_number(const char *name, const char *text, uint64_t max,
+                         uint64_t *value, Error **errp)
+{
+    uint64_t n;
+
+    if (qemu_strtou64(text, NULL, 0, &n) < 0 || n > max) {
+        error_setg(errp, "%s expects a number up to %" PRIu64 ", not '%s'",
+                   name, max, text);
+        return false;
+    }
+    *value = n;
+    return true;
+}
+
+static bool parse_bool(const char *name, const char *text, bool *value,
+                       Error **errp)
+{
+    *value = !strcmp(text, "on") || !strcmp(text, "true") ||
+             !strcmp(text, "yes");
+    if (!*value && strcmp(text, "off") && strcmp(text, "false") &&
+        strcmp(text, "no")) {
+        error_setg(errp, "%s expects 'on' or 'off', not '%s'", name, text);
+        return false;
+    }
+    return true;
 }
 
 static bool parse_bandwidth(const char *text, uint64_t *value, Error **errp)
@@ -396,6 +521,7 @@ bool migration_parameter_set_str(const char *name, const char *value,
     for (size_t i = 0; i < ARRAY_SIZE(parameter_infos); i++) {
         const ParameterInfo *info = &parameter_infos[i];
         uint64_t *number = (uint64_t *)((char *)&p + info->value);
+        uint64_t small;
 
         if (strcmp(name, info->name)) {
             continue;
@@ -408,8 +534,18 @@ bool migration_parameter_set_str(const char *name, const char *value,
             }
             break;
         case PARAM_UINT:
-            if (qemu_strtou64(value, NULL, 0, number) < 0) {
-                error_setg(errp, "%s expects a number, not '%s'", name, value);
+            if (!parse_number(name, value, UINT64_MAX, number, errp)) {
+                return false;
+            }
+            break;
+        case PARAM_UINT8:
+            if (!parse_number(name, value, UINT8_MAX, &small, errp)) {
+                return false;
+            }
+            *(uint8_t *)number = (uint8_t)small;
+            break;
+        case PARAM_BOOL:
+            if (!parse_bool(name, value, (bool *)number, errp)) {
                 return false;
             }
             break;

@@ -26,6 +26,9 @@ bool migration_cap(MigrationCapability cap);
     migration_cap(MIGRATION_CAPABILITY_VALIDATE_UUID)
 #define migrate_ignore_shared() \
     migration_cap(MIGRATION_CAPABILITY_X_IGNORE_SHARED)
+#define migrate_auto_converge() \
+    migration_cap(MIGRATION_CAPABILITY_AUTO_CONVERGE)
+#define migrate_dirty_limit() migration_cap(MIGRATION_CAPABILITY_DIRTY_LIMIT)
 
 /* Whether both sides of a stream must agree on it (CONFIGURATION section). */
 bool migration_cap_is_validated(MigrationCapability cap);

@@ -28,6 +28,7 @@
 #include "state.h"
 #include "stats.h"
 #include "system/runstate.h"
+#include "throttle.h"
 #include "transport.h"
 #include "vmstate/json-writer.h"
 
@@ -39,8 +40,9 @@ typedef enum HandOver {
 } HandOver;
 
 typedef struct MigrationState {
-    MigrationStateVar state; /* any thread */
-    MigrationStats stats;    /* see there */
+    MigrationStateVar state;    /* any thread */
+    MigrationStats stats;       /* see there */
+    MigrationThrottle throttle; /* see there */
 
     /* Main thread, BQL. */
     MigrationConnect *connect; /* not NULL while connecting */

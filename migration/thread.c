@@ -352,6 +352,7 @@ static bool run_rounds(MigrationState *s, Error **errp)
         .window_begin_ns = get_clock(),
     };
 
+    migration_throttle_begin(s);
     for (;;) {
         int64_t drain_ns;
         int done;
@@ -360,6 +361,7 @@ static bool run_rounds(MigrationState *s, Error **errp)
             error_setg(errp, "stopped while sending memory");
             return false;
         }
+        migration_throttle_check(s, r.first_pass_done);
         if (!wait_for_credit(s)) {
             note_rates(s, &r);
             continue;
@@ -439,6 +441,7 @@ static MigrationStatus wind_up(MigrationState *s, bool ok, Error *err)
     MigrationStatus found = migration_state_get(&s->state);
     bool cancelled = found == MIGRATION_STATUS_CANCELLING;
 
+    migration_throttle_end(s);
     migration_stats_rounds_end(&s->stats, get_clock());
     if (!ok) {
         note_failure(s, err);

@@ -5,6 +5,7 @@
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "system/accel-ops.h"
+#include "system/cpu-throttle.h"
 #include "system/cpus.h"
 #include "system/runstate.h"
 #include "cpus-internal.h"
@@ -231,7 +232,7 @@ bool TSA_NO_CHECK vcpu_thread_wait(CPUState *cpu)
         }
         if (!thread_is_idle(cpu)) {
             /* A stop that came during the work is seen next round. */
-            if (!cpu->stop) {
+            if (!cpu->stop && !cpu_throttle_sleep(cpu)) {
                 return true;
             }
             continue;

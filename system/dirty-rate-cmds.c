@@ -73,6 +73,52 @@ static void hmp_info_dirty_rate(Monitor *mon, json_object *args)
     }
 }
 
+static void hmp_set_vcpu_dirty_limit(Monitor *mon, json_object *args)
+{
+    int64_t rate = arg_int(args, "dirty_rate", 0);
+    Error *err = NULL;
+
+    if (rate < 0) {
+        monitor_puts(mon, "Error: a limit cannot be negative\n");
+        return;
+    }
+    qmp_set_vcpu_dirty_limit(has_arg(args, "cpu_index"),
+                             arg_int(args, "cpu_index", 0), (uint64_t)rate,
+                             &err);
+    if (!hmp_handle_error(mon, err)) {
+        monitor_puts(mon, "[Please use 'info vcpu_dirty_limit' to query dirty "
+                          "limit for virtual CPU]\n");
+    }
+}
+
+static void hmp_cancel_vcpu_dirty_limit(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+
+    qmp_cancel_vcpu_dirty_limit(has_arg(args, "cpu_index"),
+                                arg_int(args, "cpu_index", 0), &err);
+    if (!hmp_handle_error(mon, err)) {
+        monitor_puts(mon, "[Please use 'info vcpu_dirty_limit' to query dirty "
+                          "limit for virtual CPU]\n");
+    }
+}
+
+static void hmp_info_vcpu_dirty_limit(Monitor *mon, json_object *args)
+{
+    g_autoptr(DirtyLimitInfoList) list = qmp_query_vcpu_dirty_limit(NULL);
+
+    if (!list) {
+        monitor_puts(mon, "Dirty page limit not enabled!\n");
+    }
+    for (DirtyLimitInfoList *v = list; v; v = v->next) {
+        monitor_printf(mon,
+                       "vcpu[%" PRId64 "], limit rate %" PRIu64
+                       " (MB/s), current rate %" PRIu64 " (MB/s)\n",
+                       v->value->cpu_index, v->value->limit_rate,
+                       v->value->current_rate);
+    }
+}
+
 const HMPCommand hmp_dirty_rate_commands[] = {
     { .name = "calc_dirty_rate",
       .args_type = "dirty_ring:-r,dirty_bitmap:-b,second:l,"
@@ -81,6 +127,17 @@ const HMPCommand hmp_dirty_rate_commands[] = {
       .help = "measure how much memory the guest writes (by samples; -r: with "
               "dirty rings, -b: by tracking and counting)",
       .cmd = hmp_calc_dirty_rate },
+    { .name = "set_vcpu_dirty_limit",
+      .args_type = "dirty_rate:l,cpu_index:l?",
+      .params = "dirty_rate [cpu_index]",
+      .help = "limit how much a vCPU, or each, may write, in MB/s (0: no "
+              "limit)",
+      .cmd = hmp_set_vcpu_dirty_limit },
+    { .name = "cancel_vcpu_dirty_limit",
+      .args_type = "cpu_index:l?",
+      .params = "[cpu_index]",
+      .help = "take the limit of a vCPU, or of all, away",
+      .cmd = hmp_cancel_vcpu_dirty_limit },
     { .name = NULL },
 };
 
@@ -90,5 +147,10 @@ const HMPCommand hmp_dirty_rate_info_commands[] = {
       .params = "",
       .help = "show the latest result of calc_dirty_rate",
       .cmd = hmp_info_dirty_rate },
+    { .name = "vcpu_dirty_limit",
+      .args_type = "",
+      .params = "",
+      .help = "show how much vCPUs may write, and do",
+      .cmd = hmp_info_vcpu_dirty_limit },
     { .name = NULL },
 };

@@ -74,6 +74,24 @@ typedef struct CPUClass {
 
 typedef struct QemuWorkItem QemuWorkItem;
 
+/* Who may want a vCPU to sleep: cpu-throttle.h. */
+typedef enum CpuThrottleUser {
+    CPU_THROTTLE_CONVERGE, /* a migration that does not get to its end */
+    CPU_THROTTLE_LIMIT,    /* a limit of its dirty rate */
+    CPU_THROTTLE_USERS
+} CpuThrottleUser;
+
+typedef struct CpuThrottle {
+    /* Atomic. */
+    _Atomic uint32_t share[CPU_THROTTLE_USERS]; /* millionths of the time */
+    _Atomic bool sleep_due;                     /* set by the throttle thread */
+    _Atomic int64_t slice_end_ns;               /* set by the vCPU thread */
+    /* Atomic, counted by the vCPU thread. */
+    _Atomic uint64_t sleeps, cut_short, slept_ns;
+    /* vCPU thread. */
+    int64_t sleep_end_ns; /* 0: not sleeping */
+} CpuThrottle;
+
 struct CPUState {
     Object parent_obj;
 
@@ -108,6 +126,8 @@ struct CPUState {
 
     /* Guarded by a lock of dirty-tracker.c: see dirty_tracker_written(). */
     uint64_t written_pages;
+
+    CpuThrottle throttle;
 
     /* Wakes the thread out of vcpu_thread_wait(). */
     QemuEvent wake;

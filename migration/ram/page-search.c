@@ -32,5 +32,6 @@ void ram_page_done(RamSave *rs, RamSaveBlock *block, uint64_t page)
 {
     if (test_and_clear_bit(page, block->bmap)) {
         rs->owed_pages--;
+        rs->sent_pages++;
     }
 }

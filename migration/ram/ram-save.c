@@ -111,7 +111,8 @@ static bool ram_save_prepare(void *opaque, Error **errp)
     BQL_LOCK_GUARD();
     assert(!rs->blocks);
     rs->blocks = g_ptr_array_new_with_free_func(save_block_free);
-    rs->owed_pages = 0;
+    rs->owed_pages = rs->synced_pages = rs->sent_pages = 0;
+    rs->round_owed_pages = 0;
     rs->guest_stopped = false;
     rs->last_sent = NULL;
     rs->cur_block = 0;

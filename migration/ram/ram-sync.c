@@ -90,6 +90,8 @@ void ram_sync(RamSave *rs, bool last)
     }
     dirty_memory_get_stats(&after);
     rs->owed_pages += sync.new_pages;
+    rs->synced_pages += sync.new_pages;
+    rs->round_owed_pages = rs->owed_pages;
 
     end_ns = get_clock();
     sync.total_ns = end_ns - begin_ns;

@@ -61,6 +61,9 @@ typedef struct RamSave {
     /* Migration thread. */
     GPtrArray *blocks; /* RamSaveBlock, in stream order; NULL: none */
     uint64_t owed_pages;
+    uint64_t synced_pages;     /* that syncs have added to the send set */
+    uint64_t sent_pages;       /* that were taken from it */
+    uint64_t round_owed_pages; /* when the round under way began */
     bool logging;
     bool guest_stopped;
     /* Where the search goes on. */
@@ -88,6 +91,12 @@ uint64_t ram_save_owed_bytes(const RamSave *rs);
  * @last: the guest is stopped and devices are saved
  */
 void ram_sync(RamSave *rs, bool last);
+
+/*
+ * Pages that are dirty now, and not owed: what a sync would add. Collects from
+ * the trackers, but takes nothing. (ram-pending.c)
+ */
+uint64_t ram_pending_pages(const RamSave *rs);
 
 /* Time spent on cleaning so far, by this and earlier migrations. */
 int64_t ram_save_clean_ns(void);
