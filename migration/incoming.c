@@ -280,14 +280,6 @@ void qmp_migrate_incoming(const char *uri, bool has_channels,
     incoming_listen(mis, addr, errp);
 }
 
-/* The thread waits for its peer or for the BQL: give it neither to wait for. */
-static void TSA_NO_CHECK join_without_bql(QemuThread *thread)
-{
-    bql_unlock();
-    qemu_thread_join(thread);
-    bql_lock();
-}
-
 void migration_incoming_exit(void)
 {
     MigrationIncomingState *mis = &the_incoming;
@@ -301,7 +293,7 @@ void migration_incoming_exit(void)
                 qio_channel_shutdown(mis->ioc, QIO_CHANNEL_SHUTDOWN_BOTH, NULL);
             }
         }
-        join_without_bql(&mis->thread);
+        migration_join_without_bql(&mis->thread);
         mis->thread_exists = false;
     }
     g_clear_pointer(&mis->addresses, qapi_free_SocketAddressList);

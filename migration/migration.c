@@ -77,6 +77,14 @@ static const MigrationOptionsHooks options_hooks = {
     .changed = options_changed,
 };
 
+/* The analysis cannot know that every caller holds it. */
+void TSA_NO_CHECK migration_join_without_bql(QemuThread *thread)
+{
+    bql_unlock();
+    qemu_thread_join(thread);
+    bql_lock();
+}
+
 static void exit_notify(Notifier *notifier, void *data)
 {
     MigrationState *s = &the_migration;
@@ -84,9 +92,7 @@ static void exit_notify(Notifier *notifier, void *data)
     atomic_store(&s->exiting, true);
     qmp_migrate_cancel(NULL);
     if (s->thread_exists) {
-        bql_unlock();
-        qemu_thread_join(&s->thread);
-        bql_lock();
+        migration_join_without_bql(&s->thread);
         s->thread_exists = false;
     }
     migration_incoming_exit();

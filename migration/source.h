@@ -86,6 +86,11 @@ bool migration_is_running(void);
 /* Note why it failed; the first reason stays. Takes @err. Any thread. */
 void migration_set_error(MigrationState *s, Error *err);
 
+/*
+ * At exit: join a thread that may still wait for the BQL, having seen to it
+ * that it waits for nothing else. BQL, given up meanwhile.
+ */
+void migration_join_without_bql(QemuThread *thread);
 /* Main loop: join the thread if its migration has ended. */
 void migration_join_ended(void *opaque);
 
