@@ -6,6 +6,7 @@
 #include "system/memory.h"
 
 #include "dirty-stats.h"
+#include "dirty-summary.h"
 #include "memory-internal.h"
 #include "ram-block-internal.h"
 
@@ -71,6 +72,7 @@ void ram_block_set_dirty(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
         if (client != DIRTY_MEMORY_CODE && mask & (1u << client)) {
             /* Release: pairs with the acquire in the sweep. */
             bitmap_set_atomic(rb->dirty[client], bit, nr);
+            summary_mark(rb->summary[client], bit, nr);
         }
     }
     if (mask & (1u << DIRTY_MEMORY_CODE)) {
@@ -101,6 +103,7 @@ static bool mark_page(RAMBlock *rb, uint64_t bit, unsigned mask)
          */
         if (mask & (1u << client)) {
             is_new |= !test_and_set_bit_atomic(bit, rb->dirty[client]);
+            summary_mark(rb->summary[client], bit, 1);
         }
     }
     return is_new;
@@ -120,33 +123,57 @@ uint64_t ram_block_set_dirty_pages(RAMBlock *rb, uint64_t first_page,
     return nr_new;
 }
 
+/* Bits merged at a time: 16 units of the summary, and 8 KiB of the source. */
+#define MERGE_BITS UINT64_C(65536)
+
+/*
+ * One piece, into all clients of @mask; only the last one takes. With an
+ * atomic source that gains bits between two clients, the earlier one would
+ * miss them: so such a source is for one client only. Returns what was new
+ * for the last one.
+ */
+static uint64_t merge_piece(RAMBlock *rb, uint64_t bit, uint64_t *src,
+                            uint64_t src_first, uint64_t nr, unsigned flags,
+                            unsigned mask)
+{
+    uint64_t nr_new = 0, found = 1;
+
+    for (unsigned client = 0; found && mask >> client; client++) {
+        bool last = (mask >> client) == 1;
+
+        if (mask & (1u << client)) {
+            nr_new = bitmap_sweep(rb->dirty[client], bit, src, src_first, nr,
+                                  flags | SWEEP_DEST_ATOMIC |
+                                      (last ? 0 : SWEEP_SRC_KEEP),
+                                  &found);
+            dirty_stats_add(&dirty_stats.merge_words, bits_to_words(nr));
+            if (found) {
+                summary_mark(rb->summary[client], bit, nr);
+            }
+        }
+    }
+    return nr_new;
+}
+
 uint64_t ram_block_merge_dirty(RAMBlock *rb, uint64_t first_page, uint64_t *src,
                                uint64_t src_first, uint64_t nr_pages,
                                unsigned sweep_flags, unsigned mask)
 {
-    uint64_t nr_new = 0;
+    uint64_t bit = rb->dirty_phase + first_page, nr_new = 0;
 
     assert(!(mask & (1u << DIRTY_MEMORY_CODE)) && mask);
     assert(!(sweep_flags & SWEEP_DEST_ATOMIC));
+    assert(!(mask & (mask - 1)) || !(sweep_flags & SWEEP_SRC_ATOMIC) ||
+           sweep_flags & SWEEP_SRC_KEEP);
     assert_in_block(rb, first_page << DIRTY_PAGE_BITS,
                     nr_pages << DIRTY_PAGE_BITS);
-    for (unsigned client = 0; client < DIRTY_MEMORY_NUM; client++) {
-        bool last = (mask >> client) == 1;
+    while (nr_pages) {
+        uint64_t n = MIN(nr_pages, MERGE_BITS - bit % MERGE_BITS);
 
-        if (mask & (1u << client)) {
-            /*
-             * Only the last one takes. With an atomic source that gains bits
-             * between two clients, the earlier one would miss them: so such
-             * a source is for one client only.
-             */
-            assert(last || !(sweep_flags & SWEEP_SRC_ATOMIC) ||
-                   sweep_flags & SWEEP_SRC_KEEP);
-            nr_new = bitmap_sweep(
-                rb->dirty[client], rb->dirty_phase + first_page, src, src_first,
-                nr_pages,
-                sweep_flags | SWEEP_DEST_ATOMIC | (last ? 0 : SWEEP_SRC_KEEP),
-                NULL);
-        }
+        nr_new += merge_piece(rb, bit, src, src_first, n, sweep_flags, mask);
+        bit += n;
+        src_first += n;
+        nr_pages -= n;
     }
     return nr_new;
 }
@@ -192,20 +219,78 @@ uint64_t *ram_block_dirty_bitmap(RAMBlock *rb, unsigned client,
     return rb->dirty[client];
 }
 
+typedef struct Take {
+    RAMBlock *rb;
+    unsigned client;
+    uint64_t *bmap;
+    uint64_t nr_new, nr_found, words;
+} Take;
+
+/* Bits [@bit, @end) of the block's bitmap. */
+static void take_bits(Take *t, uint64_t bit, uint64_t end)
+{
+    uint64_t found;
+
+    if (bit < end) {
+        t->nr_new += bitmap_sweep(t->bmap, bit - t->rb->dirty_phase,
+                                  t->rb->dirty[t->client], bit, end - bit,
+                                  SWEEP_SRC_ATOMIC, &found);
+        t->nr_found += found;
+        t->words += BIT_WORD(end - 1) - BIT_WORD(bit) + 1;
+    }
+}
+
+/* Whole units [@first, @end): those that the summary names. */
+static void take_units(Take *t, uint64_t first, uint64_t end)
+{
+    for (uint64_t w = first / 64; w * 64 < end; w++) {
+        uint64_t bits = summary_take(t->rb->summary[t->client], w, first,
+                                     end - 1);
+
+        t->words++;
+        while (bits) {
+            /* A run of them at once. */
+            unsigned from = __builtin_ctzll(bits), n;
+            uint64_t rest = ~(bits >> from);
+
+            n = rest ? __builtin_ctzll(rest) : 64;
+            take_bits(t, (w * 64 + from) * SUMMARY_UNIT_BITS,
+                      (w * 64 + from + n) * SUMMARY_UNIT_BITS);
+            bits = from + n < 64 ? bits & (UINT64_MAX << (from + n)) : 0;
+        }
+    }
+}
+
+static void take_range(Take *t, uint64_t bit, uint64_t end)
+{
+    uint64_t first = DIV_ROUND_UP(bit, SUMMARY_UNIT_BITS);
+    uint64_t last = end / SUMMARY_UNIT_BITS;
+
+    if (!t->rb->summary[t->client] || first >= last) {
+        take_bits(t, bit, end);
+        return;
+    }
+    take_bits(t, bit, first * SUMMARY_UNIT_BITS);
+    take_units(t, first, last);
+    take_bits(t, last * SUMMARY_UNIT_BITS, end);
+}
+
 /* Takes; @found: pages that were dirty, new in @bmap or not. */
 static uint64_t take_dirty(RAMBlock *rb, ram_addr_t offset, ram_addr_t length,
                            unsigned client, uint64_t *bmap, uint64_t *found)
 {
     int64_t begin_ns = dirty_stats_clock_ns();
-    uint64_t nr_new;
+    uint64_t bit = ram_block_bit(rb, offset);
+    Take t = { .rb = rb, .client = client, .bmap = bmap };
 
     assert_in_block(rb, offset, length);
-    nr_new = bitmap_sweep(bmap, offset >> DIRTY_PAGE_BITS, rb->dirty[client],
-                          ram_block_bit(rb, offset),
-                          ram_pages_touched(offset, length), SWEEP_SRC_ATOMIC,
-                          found);
+    take_range(&t, bit, bit + ram_pages_touched(offset, length));
+    dirty_stats_add(&dirty_stats.sweep_words, t.words);
     dirty_stats_add(&dirty_stats.sweep_ns, dirty_stats_clock_ns() - begin_ns);
-    return nr_new;
+    if (found) {
+        *found = t.nr_found;
+    }
+    return t.nr_new;
 }
 
 uint64_t ram_block_collect_dirty(RAMBlock *rb, ram_addr_t offset,
@@ -347,5 +432,7 @@ void dirty_memory_get_stats(DirtyMemoryStats *stats)
         .clean_ns = dirty_stats_get(&dirty_stats.clean_ns),
         .sweep_ns = dirty_stats_get(&dirty_stats.sweep_ns),
         .wait_ns = dirty_stats_get(&dirty_stats.wait_ns),
+        .sweep_words = dirty_stats_get(&dirty_stats.sweep_words),
+        .merge_words = dirty_stats_get(&dirty_stats.merge_words),
     };
 }

@@ -15,6 +15,8 @@ typedef struct DirtyStats {
     _Atomic uint64_t clean_ns;
     _Atomic uint64_t sweep_ns;
     _Atomic uint64_t wait_ns;
+    _Atomic uint64_t sweep_words;
+    _Atomic uint64_t merge_words;
 } DirtyStats;
 
 extern DirtyStats dirty_stats;

@@ -31,6 +31,7 @@ struct RAMBlock {
      * 64, which is 0 but for tests. Lock-free: dirty-memory.h's contract.
      */
     uint64_t *dirty[DIRTY_MEMORY_NUM];
+    uint64_t *summary[DIRTY_MEMORY_NUM]; /* dirty-summary.h; CODE: NULL */
     unsigned dirty_phase;
     uint64_t created; /* ordinal, for the list's order */
 

@@ -6,6 +6,7 @@
 #include "qemu/main-loop.h"
 #include "system/memory.h"
 
+#include "dirty-summary.h"
 #include "ram-block-internal.h"
 
 /* The process has one RAM address space. */
@@ -133,8 +134,13 @@ static RAMBlock *block_new(const RAMMapping *map, ram_addr_t used,
         pages = max >> DIRTY_PAGE_BITS;
         for (int i = 0; i < DIRTY_MEMORY_NUM; i++) {
             rb->dirty[i] = bitmap_new(rb->dirty_phase + pages);
+            if (i != DIRTY_MEMORY_CODE) {
+                rb->summary[i] = bitmap_new(
+                    summary_bits(rb->dirty_phase + pages));
+            }
         }
         bitmap_set(rb->dirty[DIRTY_MEMORY_VGA], rb->dirty_phase, pages);
+        summary_mark(rb->summary[DIRTY_MEMORY_VGA], rb->dirty_phase, pages);
         bitmap_set(rb->dirty[DIRTY_MEMORY_CODE], rb->dirty_phase, pages);
         list_insert_locked(rb);
     }
@@ -346,6 +352,7 @@ void qemu_ram_unref(RAMBlock *rb)
     }
     for (int i = 0; i < DIRTY_MEMORY_NUM; i++) {
         g_free(rb->dirty[i]);
+        g_free(rb->summary[i]);
     }
     g_free(rb);
 }

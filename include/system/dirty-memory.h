@@ -240,6 +240,10 @@ typedef struct DirtyMemoryStats {
     uint64_t collect_ns;       /* in tracker and listeners */
     uint64_t clean_ns;         /* likewise */
     uint64_t sweep_ns;         /* block bitmap -> a client's bitmap */
+    uint64_t sweep_words;      /* of block bitmaps and their summary that
+                                  takes looked at */
+    uint64_t merge_words;      /* of what is merged into block bitmaps,
+                                  once per client that gains by it */
     uint64_t wait_ns;          /* a tracker waited for vCPUs; part of the
                                   times above */
 } DirtyMemoryStats;

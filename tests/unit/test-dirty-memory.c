@@ -179,8 +179,64 @@ static void test_take_against_oracle(void)
     }
 }
 
+/* Blocks of several units of the summary, and ranges that end within one. */
+static void test_take_of_large_blocks(void)
+{
+    for (unsigned phase = 0; phase < 64; phase += 9) {
+        uint64_t pages = g_test_rand_int_range(4096, 20000);
+        RAMBlock *rb;
+
+        if (phase) {
+            qemu_ram_set_next_offset_for_test((1024 + phase) * PAGE);
+        }
+        rb = qemu_ram_alloc(pages * PAGE, 0, NULL, &error_abort);
+        for (unsigned i = 0; i < 16; i++) {
+            ram_addr_t start = g_test_rand_int_range(0, pages / 2) * PAGE;
+            ram_addr_t length = g_test_rand_int_range(0, pages / 2) * PAGE;
+
+            random_marks(rb, pages, i % 9);
+            check_take(rb, pages, start, length, i & 1, i & 2);
+        }
+        check_take(rb, pages, 0, pages * PAGE, true, true);
+        g_assert_cmpuint(ram_block_count_dirty(rb, 0, pages * PAGE, MIG), ==,
+                         0);
+        qemu_ram_free(rb);
+    }
+}
+
+static uint64_t words_of_a_take(RAMBlock *rb, uint64_t *nr)
+{
+    DirtyMemoryStats before, after;
+
+    dirty_memory_get_stats(&before);
+    *nr = ram_block_collect_dirty(rb, 0, qemu_ram_get_max_length(rb), MIG,
+                                  NULL);
+    dirty_memory_get_stats(&after);
+    return after.sweep_words - before.sweep_words;
+}
+
+/* A take looks at a word per GiB, and at 64 for each 16 MiB with a mark. */
+static void test_take_costs_what_is_dirty(void)
+{
+    RAMBlock *rb = qemu_ram_alloc(64 * GiB, RAM_NORESERVE, NULL, &error_abort);
+    uint64_t nr;
+
+    g_assert_cmpuint(words_of_a_take(rb, &nr), ==, 64);
+    g_assert_cmpuint(nr, ==, 0);
+    ram_block_set_dirty(rb, 5 * GiB, 1, MIGMASK);
+    ram_block_set_dirty_pages(rb, 30 * GiB / PAGE, 1, MIGMASK);
+    ram_block_set_dirty(rb, 31 * GiB - PAGE, 2 * PAGE, MIGMASK);
+    g_assert_cmpuint(words_of_a_take(rb, &nr), ==, 64 + 4 * 64);
+    g_assert_cmpuint(nr, ==, 4);
+    g_assert_cmpuint(words_of_a_take(rb, &nr), ==, 64);
+    g_assert_cmpuint(nr, ==, 0);
+    qemu_ram_free(rb);
+}
+
 #define RACE_PAGES  500
 #define RACE_ROUNDS 20
+/* In several units of the summary. */
+#define RACE_PAGE(p) ((p)*UINT64_C(37))
 
 typedef struct Writer {
     RAMBlock *rb;
@@ -197,12 +253,12 @@ static void *race_writer(void *opaque)
 
     for (unsigned round = 1; round <= RACE_ROUNDS; round++) {
         for (unsigned p = w->id; p < RACE_PAGES; p += 2) {
-            while (ram_block_get_dirty(w->rb, p * PAGE, 1, MIG)) {
+            while (ram_block_get_dirty(w->rb, RACE_PAGE(p) * PAGE, 1, MIG)) {
                 sched_yield();
             }
-            atomic_store_explicit((_Atomic uint8_t *)&host[p * PAGE], round,
-                                  memory_order_relaxed);
-            ram_block_set_dirty(w->rb, p * PAGE, 1, MIGMASK);
+            atomic_store_explicit((_Atomic uint8_t *)&host[RACE_PAGE(p) * PAGE],
+                                  round, memory_order_relaxed);
+            ram_block_set_dirty(w->rb, RACE_PAGE(p) * PAGE, 1, MIGMASK);
         }
     }
     atomic_fetch_sub(w->running, 1);
@@ -218,7 +274,7 @@ static void test_race_copy_is_current(void)
 {
     _Atomic unsigned running = 2;
     uint8_t copy[RACE_PAGES] = { 0 };
-    g_autofree uint64_t *bmap = bitmap_new(RACE_PAGES);
+    g_autofree uint64_t *bmap = bitmap_new(RACE_PAGE(RACE_PAGES));
     uint64_t total = 0;
     Writer w[2];
     uint8_t *host;
@@ -226,7 +282,7 @@ static void test_race_copy_is_current(void)
     bool last;
 
     qemu_ram_set_next_offset_for_test((4096 + 37) * PAGE);
-    rb = qemu_ram_alloc(RACE_PAGES * PAGE, 0, NULL, &error_abort);
+    rb = qemu_ram_alloc(RACE_PAGE(RACE_PAGES) * PAGE, 0, NULL, &error_abort);
     host = qemu_ram_get_host_addr(rb);
     for (unsigned i = 0; i < 2; i++) {
         w[i] = (Writer){ .rb = rb, .id = i, .running = &running };
@@ -235,12 +291,13 @@ static void test_race_copy_is_current(void)
     }
     do {
         last = atomic_load(&running) == 0;
-        total += ram_block_test_and_clear_dirty(rb, 0, RACE_PAGES * PAGE, MIG,
-                                                bmap);
+        total += ram_block_test_and_clear_dirty(
+            rb, 0, RACE_PAGE(RACE_PAGES) * PAGE, MIG, bmap);
         for (unsigned p = 0; p < RACE_PAGES; p++) {
-            if (test_and_clear_bit(p, bmap)) {
+            if (test_and_clear_bit(RACE_PAGE(p), bmap)) {
                 copy[p] = atomic_load_explicit(
-                    (_Atomic uint8_t *)&host[p * PAGE], memory_order_relaxed);
+                    (_Atomic uint8_t *)&host[RACE_PAGE(p) * PAGE],
+                    memory_order_relaxed);
             }
         }
         sched_yield();
@@ -591,6 +648,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mark/clients-are-separate", test_clients_are_separate);
     g_test_add_func("/mark/code-hook", test_code_hook);
     g_test_add_func("/take/against-oracle", test_take_against_oracle);
+    g_test_add_func("/take/large-blocks", test_take_of_large_blocks);
+    g_test_add_func("/take/costs-what-is-dirty", test_take_costs_what_is_dirty);
     g_test_add_func("/take/race-copy-is-current", test_race_copy_is_current);
     g_test_add_func("/merge/from-tracker", test_merge_from_tracker);
     g_test_add_func("/clear/one-per-listener", test_one_clear_per_listener);
