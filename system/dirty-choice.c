@@ -189,12 +189,13 @@ static bool resolve(const DirtyTrackingOptions *opts, DirtyTrackingMode *mode,
     *mode = opts->has_mode ? opts->mode
             : size         ? DIRTY_TRACKING_MODE_RING
                            : DIRTY_TRACKING_MODE_AUTO;
-    if (opts->has_mode && opts->mode == DIRTY_TRACKING_MODE_BITMAP && size) {
+    if (opts->has_mode && opts->mode != DIRTY_TRACKING_MODE_AUTO &&
+        opts->mode != DIRTY_TRACKING_MODE_RING && size) {
         error_setg(errp,
                    "dirty-ring-size=%" PRIu64 " contradicts "
-                   "dirty-tracking=bitmap: use dirty-tracking=ring or =auto, "
+                   "dirty-tracking=%s: use dirty-tracking=ring or =auto, "
                    "or dirty-ring-size=0",
-                   opts->ring_entries);
+                   opts->ring_entries, DirtyTrackingMode_str(opts->mode));
         return false;
     }
     if (*mode == DIRTY_TRACKING_MODE_RING && opts->has_ring_entries && !size) {

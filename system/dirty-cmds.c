@@ -110,6 +110,32 @@ static DirtyTrackingRings *query_rings(void)
     return rings;
 }
 
+static DirtyTrackingGroups *query_groups(void)
+{
+    DirtyTrackingGroups *groups;
+    DirtyTrackerGroups g;
+
+    if (!dirty_tracker_groups(&g)) {
+        return NULL;
+    }
+    groups = g_new0(DirtyTrackingGroups, 1);
+    *groups = (DirtyTrackingGroups){
+        .faults = g.faults,
+        .hardware_updates = g.hw_updates,
+        .armed = g.groups_armed,
+        .disarmed = g.groups_disarmed,
+        .fallen_back = g.groups_fallen,
+        .come_back = g.groups_back,
+        .groups_scanned = g.groups_scanned,
+        .entries_scanned = g.entries_scanned,
+        .summary_words = g.summary_words,
+        .pages_collected = g.pages_collected,
+        .pages_cleaned = g.pages_cleaned,
+        .armed_now = g.groups_armed_now,
+    };
+    return groups;
+}
+
 DirtyTrackingInfo *qmp_query_dirty_tracking(Error **errp)
 {
     DirtyTrackingInfo *info = g_new0(DirtyTrackingInfo, 1);
@@ -128,6 +154,7 @@ DirtyTrackingInfo *qmp_query_dirty_tracking(Error **errp)
     if (engine == DIRTY_TRACKING_MODE_RING) {
         info->rings = query_rings();
     }
+    info->groups = query_groups();
     return info;
 }
 
@@ -214,6 +241,23 @@ static void print_rings(Monitor *mon, const DirtyTrackingRings *r)
                    r->longest_wait / 1e6, r->big_lock);
 }
 
+static void print_groups(Monitor *mon, const DirtyTrackingGroups *g)
+{
+    monitor_printf(
+        mon,
+        "groups of 64 pages: %" PRIu64 " armed now; %" PRIu64 " armed, %" PRIu64
+        " disarmed, %" PRIu64 " fallen back, %" PRIu64 " come back\n",
+        g->armed_now, g->armed, g->disarmed, g->fallen_back, g->come_back);
+    monitor_printf(mon,
+                   "  writes: %" PRIu64 " faults, %" PRIu64 " without\n"
+                   "  collects read %" PRIu64 " groups, %" PRIu64
+                   " entries, %" PRIu64 " words of the summary\n"
+                   "  pages: %" PRIu64 " collected, %" PRIu64 " cleaned\n",
+                   g->faults, g->hardware_updates, g->groups_scanned,
+                   g->entries_scanned, g->summary_words, g->pages_collected,
+                   g->pages_cleaned);
+}
+
 static void hmp_info_dirty_tracking(Monitor *mon, json_object *args)
 {
     g_autoptr(DirtyTrackingInfo) info = qmp_query_dirty_tracking(NULL);
@@ -229,6 +273,9 @@ static void hmp_info_dirty_tracking(Monitor *mon, json_object *args)
     print_vcpus(mon, info->vcpus);
     if (info->rings) {
         print_rings(mon, info->rings);
+    }
+    if (info->groups) {
+        print_groups(mon, info->groups);
     }
     monitor_puts(mon, "measured costs:\n");
     print_costs(mon, info->cost);

@@ -249,6 +249,16 @@ void dirty_tracker_cost(DirtyTrackerCost *cost)
     }
 }
 
+bool dirty_tracker_groups(DirtyTrackerGroups *groups)
+{
+    const DirtyTrackerOps *ops = dirty_tracker_active();
+
+    if (ops->groups) {
+        ops->groups(groups);
+    }
+    return ops->groups;
+}
+
 bool dirty_tracker_start(RAMBlock *const *blocks, size_t nr_blocks,
                          DirtyTrackerFirst *first, Error **errp)
 {

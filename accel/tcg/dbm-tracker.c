@@ -56,8 +56,6 @@
 #define GROUP_PAGES 64u
 #define LIST_PAGES  (GROUP_PAGES * 64u) /* pages per word of `listed` */
 #define TOP_PAGES   (LIST_PAGES * 64u)  /* and of `top` */
-/* One fault in so many is timed. */
-#define FAULT_SAMPLE 64u
 
 /* Of one armed block. */
 struct TcgDbm {
@@ -78,7 +76,7 @@ static struct {
     _Atomic uint64_t groups_armed_now;
     /* Sums for dbm_cost(). */
     _Atomic uint64_t scanned_bytes, scan_ns, collected_pages, collect_ns;
-    _Atomic uint64_t clean_ranges, clean_ns, timed_faults, fault_ns;
+    _Atomic uint64_t clean_ranges, clean_ns;
 } dbm;
 
 static void add(_Atomic uint64_t *sum, uint64_t n)
@@ -163,19 +161,9 @@ static void make_dirty(TcgVcpu *v, TcgRam *ram, uint64_t page)
     tcg_test_point(TCG_POINT_DBM_UNLISTED, v);
 }
 
-static bool is_timed(TcgVcpu *v, TcgRam *ram, uint64_t page)
-{
-    return get(&v->stats.dbm_faults) % FAULT_SAMPLE == 0 &&
-           !(atomic_load(&ram->dbm->groups[page / GROUP_PAGES]) &
-             DBM_GROUP_ARMED);
-}
-
 static bool dbm_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
 {
-    int64_t begin_ns = 0;
-
     if (!has_bit(ram->writable, page)) {
-        begin_ns = is_timed(v, ram, page) ? get_clock() : 0;
         make_dirty(v, ram, page);
     }
     /*
@@ -184,10 +172,6 @@ static bool dbm_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
      */
     if (!has_bit(ram->collected, page)) {
         list_group(ram->dbm, page / GROUP_PAGES);
-    }
-    if (begin_ns) {
-        add(&dbm.timed_faults, 1);
-        add(&dbm.fault_ns, get_clock() - begin_ns);
     }
     return true;
 }
@@ -536,9 +520,9 @@ static double ratio(_Atomic uint64_t *ns, _Atomic uint64_t *n, double unit)
     return get(n) ? get(ns) * unit / get(n) : 0;
 }
 
-void tcg_dbm_get_stats(TcgDbmStats *s)
+static void dbm_groups(DirtyTrackerGroups *s)
 {
-    *s = (TcgDbmStats){
+    *s = (DirtyTrackerGroups){
         .groups_armed = get(&dbm.groups_armed),
         .groups_disarmed = get(&dbm.changes[DBM_DISARMED]),
         .groups_fallen = get(&dbm.changes[DBM_FALLEN]),
@@ -557,22 +541,15 @@ void tcg_dbm_get_stats(TcgDbmStats *s)
 }
 
 /*
- * Times of the model, whose fault leaves no guest. A dirty page costs the
- * guest a fault only if its group was not armed: so the average over both.
+ * Times of the model. Its fault leaves no guest, so a page costs the same with
+ * and without one: what that is worth on hardware is in the counts.
  */
 static void dbm_cost(DirtyTrackerCost *cost)
 {
-    double fault_ns = ratio(&dbm.fault_ns, &dbm.timed_faults, 1);
-    TcgDbmStats s;
-
-    tcg_dbm_get_stats(&s);
     cost->collect_ns_per_page = ratio(&dbm.collect_ns, &dbm.collected_pages, 1);
     cost->scan_ns_per_gib = ratio(&dbm.scan_ns, &dbm.scanned_bytes, 1 << 30);
     cost->clean_ns_per_range = ratio(&dbm.clean_ns, &dbm.clean_ranges, 1);
-    if (s.faults + s.hw_updates) {
-        cost->fault_ns_per_page = fault_ns * s.faults /
-                                  (s.faults + s.hw_updates);
-    }
+    cost->fault_ns_per_page = tcg_fault_ns();
 }
 
 /*
@@ -589,4 +566,5 @@ const DirtyTrackerOps tcg_dbm_tracker = {
     .clean = dbm_clean,
     .attribute = tcg_attribute,
     .cost = dbm_cost,
+    .groups = dbm_groups,
 };

@@ -364,23 +364,6 @@ bool tcg_attribute(CPUState *cpu, uint64_t *pages);
 /* ---- dbm-tracker.c ---- */
 extern const DirtyTrackerOps tcg_dbm_tracker;
 
-/* Cumulative since the process started, but for *_now. Any thread. */
-typedef struct TcgDbmStats {
-    uint64_t faults;          /* writes that found no permission */
-    uint64_t hw_updates;      /* pages made dirty without a fault */
-    uint64_t groups_armed;    /* by a fault */
-    uint64_t groups_disarmed; /* clean for too long */
-    uint64_t groups_fallen;   /* to single pages */
-    uint64_t groups_back;     /* from single pages */
-    uint64_t groups_scanned;  /* by collects */
-    uint64_t entries_scanned; /* page states that collects read */
-    uint64_t summary_words;   /* and words of the summary */
-    uint64_t pages_collected;
-    uint64_t pages_cleaned;
-    uint64_t groups_armed_now;
-} TcgDbmStats;
-void tcg_dbm_get_stats(TcgDbmStats *s);
-
 /* When a group changes its way: see the reasons in dbm-tracker.c. */
 typedef struct TcgDbmPolicy {
     unsigned fall_after;   /* collects in a row with one page; 0: never */

@@ -11,10 +11,10 @@
  *   absent           absent or 0       auto
  *   absent           N                 ring, of N entries
  *   auto             any               auto; rings have N entries, or none if 0
- *   bitmap           absent or 0       bitmap
+ *   bitmap, dbm      absent or 0       that
  *   ring             absent            ring, of DIRTY_RING_DEFAULT_ENTRIES
  *   ring             N                 ring, of N entries
- *   bitmap           N                 an error: they contradict each other
+ *   bitmap, dbm      N                 an error: they contradict each other
  *   ring             0                 likewise
  *
  * auto takes the first tracker that is possible. The choice can change while

@@ -57,6 +57,25 @@ typedef struct DirtyTrackerCost {
     double fault_ns_per_page;   /* what the guest pays for the next write */
 } DirtyTrackerCost;
 
+/*
+ * Counts of a tracker that arms groups of pages (dbm). Cumulative since the
+ * process started, but for *_now.
+ */
+typedef struct DirtyTrackerGroups {
+    uint64_t faults;          /* writes that found no permission */
+    uint64_t hw_updates;      /* pages made dirty without a fault */
+    uint64_t groups_armed;    /* by a fault */
+    uint64_t groups_disarmed; /* clean for too long */
+    uint64_t groups_fallen;   /* to single pages */
+    uint64_t groups_back;     /* from single pages */
+    uint64_t groups_scanned;  /* by collects */
+    uint64_t entries_scanned; /* page states that collects read */
+    uint64_t summary_words;   /* and words of the summary */
+    uint64_t pages_collected;
+    uint64_t pages_cleaned;
+    uint64_t groups_armed_now;
+} DirtyTrackerGroups;
+
 struct DirtyTrackerOps {
     /* As in -accel X,dirty-tracking=NAME. */
     const char *name;
@@ -102,6 +121,9 @@ struct DirtyTrackerOps {
 
     /* Optional (absent: nothing measured). Fill what is known. */
     void (*cost)(DirtyTrackerCost *cost);
+
+    /* Optional (absent: it has no groups). */
+    void (*groups)(DirtyTrackerGroups *groups);
 };
 
 /*
@@ -130,6 +152,7 @@ bool dirty_tracker_attribute(CPUState *cpu, uint64_t *pages);
  */
 bool dirty_tracker_written(CPUState *cpu, uint64_t *pages);
 void dirty_tracker_cost(DirtyTrackerCost *cost);
+bool dirty_tracker_groups(DirtyTrackerGroups *groups); /* false: it has none */
 
 /*
  * Called by dirty memory only. Each waits for calls that came earlier and whose

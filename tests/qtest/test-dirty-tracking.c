@@ -12,9 +12,11 @@ typedef struct BadOption {
 static const BadOption bad_options[] = {
     { "dirty-tracking=bitmap,dirty-ring-size=4096",
       { "dirty-ring-size=4096", "dirty-tracking=bitmap", "contradicts" } },
+    { "dirty-ring-size=256,dirty-tracking=dbm",
+      { "dirty-ring-size=256", "dirty-tracking=dbm", "contradicts" } },
     { "dirty-tracking=ring,dirty-ring-size=0",
       { "dirty-ring-size=0", "contradicts", "256 to 65536" } },
-    { "dirty-tracking=nosuch", { "nosuch", "auto, bitmap, ring" } },
+    { "dirty-tracking=nosuch", { "nosuch", "auto, bitmap, ring, dbm" } },
     { "dirty-ring-size=255", { "255", "power of two from 256 to 65536" } },
     { "dirty-ring-size=3000", { "3000", "power of two" } },
     { "dirty-ring-size=131072", { "131072", "65536" } },
@@ -53,6 +55,7 @@ static const GoodOption good_options[] = {
     { ",dirty-tracking=ring", "ring", "ring", 65536, true },
     { ",dirty-tracking=ring,dirty-ring-size=4096", "ring", "ring", 4096, true },
     { ",dirty-tracking=bitmap", "bitmap", "bitmap", 0, true },
+    { ",dirty-tracking=dbm", "dbm", "dbm", 0, true },
     { ",dirty-tracking=auto,dirty-ring-size=512", "auto", "bitmap", 0, true },
 };
 
@@ -76,6 +79,10 @@ static void test_good_options(void)
             g_assert_nonnull(strstr(json_path_str(r, "engines.1.reason"),
                                     "dirty-ring-size"));
         }
+        g_assert_cmpstr(json_path_str(r, "engines.2.name"), ==, "dbm");
+        g_assert_true(json_path_bool(r, "engines.2.available"));
+        g_assert_cmpint(!!json_path(r, "groups"), ==,
+                        g_str_equal(g->engine, "dbm"));
         g_assert_null(json_path(r, "users.0"));
         g_assert_cmpint(json_path_int(r, "vcpus.1.cpu-index"), ==, 1);
         if (g->entries) {
@@ -106,6 +113,17 @@ static void test_hmp(void)
     qtest_quit(s);
 }
 
+static void test_hmp_groups(void)
+{
+    QTestState *s = qtest_start("-M virt -m 32 -S "
+                                "-accel tcg,dirty-tracking=dbm");
+    g_autofree char *text = qtest_hmp(s, "info dirty_tracking");
+
+    g_assert_nonnull(strstr(text, "engine: dbm"));
+    g_assert_nonnull(strstr(text, "groups of 64 pages: 0 armed now"));
+    qtest_quit(s);
+}
+
 /* Nothing executes: nothing can be chosen, and the reason is given. */
 static void test_qtest_accel(void)
 {
@@ -128,6 +146,7 @@ int main(int argc, char **argv)
         g_test_add_func("/dirty-tracking/options/bad", test_bad_options);
         g_test_add_func("/dirty-tracking/options/good", test_good_options);
         g_test_add_func("/dirty-tracking/hmp", test_hmp);
+        g_test_add_func("/dirty-tracking/hmp-groups", test_hmp_groups);
     }
     return g_test_run();
 }

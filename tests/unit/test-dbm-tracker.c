@@ -27,18 +27,18 @@ static const TrackerEngine bitmap_engine = {
     .ops = &tcg_bitmap_tracker,
 };
 
-static TcgDbmStats since; /* what diff() counts from */
+static DirtyTrackerGroups since; /* what diff() counts from */
 
 static void count_from_here(void)
 {
-    tcg_dbm_get_stats(&since);
+    tcg_dbm_tracker.groups(&since);
 }
 
-static TcgDbmStats counted(void)
+static DirtyTrackerGroups counted(void)
 {
-    TcgDbmStats s;
+    DirtyTrackerGroups s;
 
-    tcg_dbm_get_stats(&s);
+    tcg_dbm_tracker.groups(&s);
     s.faults -= since.faults;
     s.hw_updates -= since.hw_updates;
     s.groups_armed -= since.groups_armed;

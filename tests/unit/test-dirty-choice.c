@@ -67,6 +67,7 @@ static const DirtyTrackerOps *const only_bitmap[] = { &bitmap, NULL };
 #define AUTO   DIRTY_TRACKING_MODE_AUTO
 #define BITMAP DIRTY_TRACKING_MODE_BITMAP
 #define RING   DIRTY_TRACKING_MODE_RING
+#define DBM    DIRTY_TRACKING_MODE_DBM
 
 typedef struct Row {
     DirtyTrackingOptions opts;
@@ -92,6 +93,8 @@ static const Row rows[] = {
     { { true, true, RING, 256 }, RING, &ring, 256 },
     { { true, true, BITMAP, 256 },
       .words = { "dirty-ring-size=256", "dirty-tracking=bitmap", "=auto" } },
+    { { true, true, DBM, 256 },
+      .words = { "dirty-ring-size=256", "dirty-tracking=dbm", "=auto" } },
     { { true, true, RING, 0 },
       .words = { "dirty-ring-size=0", "256 to 65536", "=bitmap" } },
 };
@@ -151,7 +154,9 @@ static void test_not_possible(void)
     g_assert_cmpint(list->next->value->name, ==, RING);
     g_assert_true(list->next->value->available);
     g_assert_null(list->next->value->reason);
-    g_assert_null(list->next->next);
+    g_assert_cmpint(list->next->next->value->name, ==, DBM);
+    g_assert_false(list->next->next->value->available);
+    g_assert_null(list->next->next->next);
     dirty_tracking_choose(AUTO, &error_abort);
 }
 
