@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which tracker costs the least: see include/system/dirty-auto.h. */
+#include "qemu/osdep.h"
+
+#include <math.h>
+
+#include "system/dirty-auto.h"
+#include "system/dirty-memory.h"
+#include "system/dirty-ring.h"
+
+#define PAGES_PER_GIB   262144.0
+#define WORDS_PER_GIB   (PAGES_PER_GIB / 64)
+#define NS_PER_S        1e9
+/* What is not known: the speed of a fast link. */
+#define GUESS_BANDWIDTH 1e9
+
+/* A look ahead ends when a round is as short as that, or after so many. */
+#define LAST_ROUND_S    0.01
+#define ROUNDS_AHEAD    8
+/* A round is never shorter: the sync itself takes time. */
+#define LEAST_ROUND_S   0.002
+
+/*
+ * A change is worth its price only if it saves this share of what is still to
+ * be spent. Costs are measured on a host where other things run: repeated
+ * measurements of one of them differ by about that.
+ */
+#define MARGIN          0.25
+/* Each vCPU stands still for about that long. */
+#define CHANGE_NS       100000.0
+
+/* Two counts that differ by less, or by more, say nothing of the limit. */
+#define FIT_FLAT        0.02
+#define FIT_STEEP       0.98
+
+/* From so many pages per group on, groups stay armed (dbm-policy.c). */
+#define DENSE_PAGES     2.0
+
+/*
+ * Guesses until something is measured: the software engine's own figures
+ * (docs/performance.rst). Only their proportions matter.
+ */
+static const DirtyTrackerCost guess[DIRTY_AUTO_NR] = {
+    [DIRTY_AUTO_BITMAP] = { .collect_ns_per_page = 15,
+                            .scan_ns_per_gib = 2000,
+                            .clean_ns_per_range = 2000,
+                            .clean_ns_per_page = 1,
+                            .fault_ns_per_page = 15 },
+    [DIRTY_AUTO_RING] = { .collect_ns_per_page = 30,
+                          .fault_ns_per_page = 20 },
+    [DIRTY_AUTO_DBM] = { .collect_ns_per_page = 15,
+                         .scan_ns_per_gib = 100,
+                         .clean_ns_per_range = 2000,
+                         .clean_ns_per_page = 1,
+                         .fault_ns_per_page = 15 },
+};
+#define GUESS_RING_EXIT_NS 20000.0
+
+static const char *const names[DIRTY_AUTO_NR] = {
+    [DIRTY_AUTO_BITMAP] = "bitmap",
+    [DIRTY_AUTO_RING] = "ring",
+    [DIRTY_AUTO_DBM] = "dbm",
+};
+
+const char *dirty_auto_engine_name(DirtyAutoEngine engine)
+{
+    return names[engine];
+}
+
+DirtyAutoEngine dirty_auto_engine(const char *name)
+{
+    unsigned i = 0;
+
+    while (i < DIRTY_AUTO_NR && !g_str_equal(names[i], name)) {
+        i++;
+    }
+    return i;
+}
+
+/* ---- curves ---- */
+
+/*
+ * With x = e^(-rate * span / limit): first = limit * (1 - x), and
+ * second = limit * (1 - x^2), so second / first = 1 + x.
+ */
+DirtyAutoCurve dirty_auto_fit(double first, double second, double span_s,
+                              double most)
+{
+    double x = first > 0 ? second / first - 1 : 1;
+    DirtyAutoCurve c = { .limit = most, .rate_per_s = second / (2 * span_s) };
+
+    if (x < FIT_STEEP) {
+        x = MAX(x, FIT_FLAT);
+        c.limit = MIN(first / (1 - x), most);
+        c.rate_per_s = -c.limit * log(x) / span_s;
+    }
+    return c;
+}
+
+double dirty_auto_at(const DirtyAutoCurve *c, double s)
+{
+    return c->limit > 0 ? -c->limit * expm1(-c->rate_per_s * s / c->limit) : 0;
+}
+
+void dirty_auto_refit(DirtyAutoCurve *c, double found, double s)
+{
+    if (s <= 0) {
+        return;
+    }
+    if (found >= c->limit * FIT_STEEP) {
+        /* All of it was written, and the rate is what it was at least. */
+        double times = c->limit > 0 ? c->rate_per_s / c->limit : 1 / s;
+
+        c->limit = MAX(c->limit, found);
+        c->rate_per_s = times * c->limit;
+    } else {
+        c->rate_per_s = -c->limit * log1p(-found / c->limit) / s;
+    }
+}
+
+/* ---- models: what one round of @s seconds makes a tracker do ---- */
+
+typedef struct Round {
+    const DirtyAutoInputs *in;
+    double begin_s, s; /* since tracking was armed */
+    double pages;      /* written in it */
+} Round;
+
+static double or_guess(double measured, double guessed)
+{
+    return measured > 0 ? measured : guessed;
+}
+
+/* By write protection: a fault for each page, all of memory is scanned. */
+static void count_bitmap(const Round *r, DirtyAutoPrediction *p)
+{
+    p->faults += r->pages;
+    p->collected += r->pages;
+    p->scanned_words += (double)r->in->ram_pages / 64;
+}
+
+/*
+ * A page faults again each time its ring was emptied meanwhile. Nothing is
+ * scanned, nothing is cleaned.
+ */
+static void count_ring(const Round *r, DirtyAutoPrediction *p)
+{
+    const DirtyAutoInputs *in = r->in;
+    double writers = in->writers ? in->writers : MAX(in->vcpus, 1);
+    double room = (double)in->ring_entries - DIRTY_RING_RESERVED;
+    double limit = in->pages.limit / writers, fill_s, fills;
+    double faults = r->pages;
+
+    if (room > 0 && limit > room) {
+        fill_s = -limit / (in->pages.rate_per_s / writers) *
+                 log1p(-room / limit);
+        fills = floor(r->s / fill_s);
+        if (fills > 0) {
+            faults = writers * (fills * room) +
+                     dirty_auto_at(&in->pages, r->s - fills * fill_s);
+            p->ring_exits += writers * fills;
+        }
+    }
+    p->faults += faults;
+    p->collected += faults;
+}
+
+/*
+ * A fault for each group that is new; the next pages of it have none. All
+ * groups that were ever armed are read. Sparse groups are as single pages.
+ */
+static void count_dbm(const Round *r, DirtyAutoPrediction *p)
+{
+    const DirtyAutoInputs *in = r->in;
+    double groups = MAX(dirty_auto_at(&in->groups, r->s), 1);
+    double before = dirty_auto_at(&in->groups, r->begin_s);
+    double armed = dirty_auto_at(&in->groups, r->begin_s + r->s);
+    double faults = r->pages;
+
+    p->scanned_words += (double)in->ram_pages / 4096 / 64 + groups / 64;
+    if (r->pages / groups >= DENSE_PAGES) {
+        faults = MIN(armed - before, r->pages);
+        p->scanned_words += armed;
+    } else {
+        p->scanned_words += groups;
+    }
+    p->faults += faults;
+    p->updates += r->pages - faults;
+    p->collected += r->pages;
+}
+
+static void (*const count[DIRTY_AUTO_NR])(const Round *,
+                                          DirtyAutoPrediction *) = {
+    [DIRTY_AUTO_BITMAP] = count_bitmap,
+    [DIRTY_AUTO_RING] = count_ring,
+    [DIRTY_AUTO_DBM] = count_dbm,
+};
+
+/* Chunks that have a page to be sent. */
+static double ranges(const DirtyAutoInputs *in, double pages)
+{
+    double chunks = ceil((double)in->ram_pages /
+                         (double)MAX(in->chunk_pages, 1));
+
+    return MIN(pages, chunks);
+}
+
+static void price(const DirtyAutoInputs *in, DirtyAutoEngine e,
+                  DirtyAutoPrediction *p)
+{
+    const DirtyTrackerCost *c = &in->cost[e], *g = &guess[e];
+    /* A word costs the same, whoever reads it. */
+    double word_ns = or_guess(in->cost[DIRTY_AUTO_BITMAP].scan_ns_per_gib,
+                              guess[DIRTY_AUTO_BITMAP].scan_ns_per_gib) /
+                     WORDS_PER_GIB;
+
+    /* The price of a fault is the mean of pages with and without one. */
+    p->guest_ns = (p->faults + p->updates) *
+                      or_guess(c->fault_ns_per_page, g->fault_ns_per_page) +
+                  p->ring_exits *
+                      or_guess(in->ring_exit_ns, GUESS_RING_EXIT_NS);
+    p->thread_ns = p->scanned_words * word_ns +
+                   p->collected * (or_guess(c->collect_ns_per_page,
+                                            g->collect_ns_per_page) +
+                                   or_guess(c->clean_ns_per_page,
+                                            g->clean_ns_per_page)) +
+                   p->cleaned_ranges * or_guess(c->clean_ns_per_range,
+                                                g->clean_ns_per_range);
+}
+
+/* Returns the number of rounds. */
+static unsigned predict(const DirtyAutoInputs *in, DirtyAutoEngine e,
+                        DirtyAutoPrediction *p)
+{
+    double bandwidth = in->bandwidth ? (double)in->bandwidth : GUESS_BANDWIDTH;
+    Round r = { .in = in };
+    double owed = (double)in->owed_pages;
+    unsigned n = 0;
+
+    do {
+        r.s = MAX(owed * (double)DIRTY_PAGE_SIZE / bandwidth, LEAST_ROUND_S);
+        r.pages = dirty_auto_at(&in->pages, r.s);
+        count[e](&r, p);
+        if (e != DIRTY_AUTO_RING) {
+            p->cleaned_ranges += ranges(in, owed);
+        }
+        r.begin_s += r.s;
+        owed = r.pages;
+        n++;
+    } while (n < ROUNDS_AHEAD && r.s > LAST_ROUND_S);
+    price(in, e, p);
+    return n;
+}
+
+double dirty_auto_cost_ns(const DirtyAutoPrediction *p)
+{
+    return p->guest_ns + p->thread_ns;
+}
+
+void dirty_auto_decide(const DirtyAutoInputs *in, DirtyAutoDecision *out)
+{
+    double now_ns, best_ns = INFINITY;
+
+    assert(in->current < DIRTY_AUTO_NR && in->possible[in->current]);
+    *out = (DirtyAutoDecision){ .choice = in->current, .best = in->current };
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        DirtyAutoPrediction *p = &out->predicted[e];
+
+        p->possible = in->possible[e];
+        if (!p->possible) {
+            continue;
+        }
+        out->rounds = predict(in, e, p);
+        if (dirty_auto_cost_ns(p) < best_ns) {
+            best_ns = dirty_auto_cost_ns(p);
+            out->best = e;
+        }
+    }
+    /* A change takes all permissions back: what is written faults once more. */
+    out->change_ns = CHANGE_NS * MAX(in->vcpus, 1) +
+                     in->pages.limit *
+                         or_guess(in->cost[out->best].fault_ns_per_page,
+                                  guess[out->best].fault_ns_per_page);
+    now_ns = dirty_auto_cost_ns(&out->predicted[in->current]);
+    if (best_ns + out->change_ns < now_ns && best_ns < now_ns * (1 - MARGIN)) {
+        out->choice = out->best;
+    }
+}

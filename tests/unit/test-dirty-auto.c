@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tests of include/system/dirty-auto.h: what is predicted is counted, and what
+ * is chosen follows from prices that the test sets. No clock.
+ */
+#include "qemu/osdep.h"
+
+#include <math.h>
+
+#include "system/dirty-auto.h"
+
+#define GIB_PAGES 262144
+#define BITMAP    DIRTY_AUTO_BITMAP
+#define RING      DIRTY_AUTO_RING
+#define DBM       DIRTY_AUTO_DBM
+
+static void assert_near(double value, double wanted, double share)
+{
+    if (fabs(value - wanted) > fabs(wanted) * share) {
+        g_error("%g is not %g", value, wanted);
+    }
+}
+
+/* ---- curves ---- */
+
+static void test_fit_finds_the_curve(void)
+{
+    static const DirtyAutoCurve rows[] = {
+        { 1000, 20000 }, { 5000, 100000 }, { 100000, 500000 }, { 300, 3000 },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+        DirtyAutoCurve c = dirty_auto_fit(dirty_auto_at(&rows[i], 0.02),
+                                          dirty_auto_at(&rows[i], 0.04), 0.02,
+                                          1e9);
+
+        assert_near(c.limit, rows[i].limit, 0.01);
+        assert_near(c.rate_per_s, rows[i].rate_per_s, 0.01);
+        assert_near(dirty_auto_at(&c, 1), dirty_auto_at(&rows[i], 1), 0.01);
+    }
+}
+
+/* A stream meets no page twice; a hot set has no more than was seen. */
+static void test_fit_at_the_ends(void)
+{
+    DirtyAutoCurve stream = dirty_auto_fit(100, 200, 0.01, 65536);
+    DirtyAutoCurve hot = dirty_auto_fit(500, 500, 0.01, 65536);
+    DirtyAutoCurve idle = dirty_auto_fit(0, 0, 0.01, 65536);
+    DirtyAutoCurve late = dirty_auto_fit(0, 10, 0.01, 65536);
+    DirtyAutoCurve full = dirty_auto_fit(900, 1000, 0.01, 950);
+
+    g_assert_cmpfloat(stream.limit, ==, 65536);
+    assert_near(stream.rate_per_s, 10000, 0.001);
+    assert_near(hot.limit, 500, 0.03);
+    g_assert_cmpfloat(hot.rate_per_s, >=, 50000);
+    g_assert_cmpfloat(dirty_auto_at(&idle, 100), ==, 0);
+    assert_near(dirty_auto_at(&late, 0.02), 10, 0.001);
+    g_assert_cmpfloat(full.limit, <=, 950);
+}
+
+static void test_refit(void)
+{
+    DirtyAutoCurve c = { 1000, 20000 }, slower = { 1000, 5000 };
+
+    dirty_auto_refit(&c, dirty_auto_at(&slower, 0.1), 0.1);
+    assert_near(c.rate_per_s, 5000, 0.001);
+    dirty_auto_refit(&c, 3000, 0.1); /* there were more than one thought */
+    g_assert_cmpfloat(c.limit, >=, 3000);
+    dirty_auto_refit(&c, 0, 0.1);
+    g_assert_cmpfloat(dirty_auto_at(&c, 1), ==, 0);
+    dirty_auto_refit(&c, 5, 0); /* no time passed: nothing is learnt */
+    g_assert_cmpfloat(dirty_auto_at(&c, 1), ==, 0);
+}
+
+/* ---- decisions ---- */
+
+/* A host on which a fault is dear, as with hardware's page tables. */
+static const DirtyTrackerCost dear_faults[DIRTY_AUTO_NR] = {
+    [BITMAP] = { .collect_ns_per_page = 10, .scan_ns_per_gib = 20000,
+                 .clean_ns_per_range = 5000, .clean_ns_per_page = 10,
+                 .fault_ns_per_page = 2000 },
+    [RING] = { .collect_ns_per_page = 40, .fault_ns_per_page = 2000 },
+    /* Of the mean page: most have none. */
+    [DBM] = { .collect_ns_per_page = 10, .scan_ns_per_gib = 1000,
+              .clean_ns_per_range = 5000, .clean_ns_per_page = 10,
+              .fault_ns_per_page = 60 },
+};
+
+typedef struct Row {
+    const char *name;
+    uint64_t ram_gib;
+    unsigned vcpus, writers;
+    DirtyAutoCurve pages, groups;
+    uint64_t bandwidth;
+    uint32_t ring_entries;
+    DirtyAutoEngine current;
+    unsigned without; /* bits: not possible */
+    bool cheap;       /* guesses for prices, else dear_faults */
+    DirtyAutoEngine choice;
+} Row;
+
+#define GBIT UINT64_C(125000000)
+
+static const Row rows[] = {
+    /* Nothing to win: it stays, whatever it is. */
+    { "idle", 1, 1, 0, { 65536, 0 }, { 1024, 0 }, 10 * GBIT, 65536, BITMAP, 0,
+      false, BITMAP },
+    { "idle, rings", 1, 1, 0, { 65536, 0 }, { 1024, 0 }, 10 * GBIT, 65536,
+      RING, 0, false, RING },
+    /* Small rings fill again and again. */
+    { "small rings", 4, 2, 2, { 100000, 1e6 }, { 2000, 1e6 }, 10 * GBIT, 256,
+      RING, 1 << DBM, false, BITMAP },
+    { "small rings, cheap faults", 4, 2, 2, { 100000, 1e6 }, { 2000, 1e6 },
+      10 * GBIT, 256, RING, 1 << DBM, true, BITMAP },
+    /* Rings that hold all are as good as a bitmap: no margin. */
+    { "large rings", 1, 2, 2, { 20000, 1e6 }, { 400, 1e6 }, 10 * GBIT, 65536,
+      BITMAP, 1 << DBM, false, BITMAP },
+    /* A terabyte of which little is written: whoever scans it loses. */
+    { "terabytes, little written", 4096, 4, 1, { 2000, 20000 },
+      { 2000, 20000 }, 100 * GBIT, 65536, BITMAP, 1 << DBM, false, RING },
+    { "terabytes, dense", 4096, 4, 1, { 64000, 1e6 }, { 1000, 1e6 },
+      100 * GBIT, 4096, BITMAP, 0, false, DBM },
+    /* Groups in which only one page is written bring dbm nothing. */
+    { "dense", 4, 1, 1, { 64000, 1e6 }, { 1000, 1e6 }, 10 * GBIT, 65536,
+      BITMAP, 0, false, DBM },
+    { "not possible", 4, 1, 1, { 64000, 1e6 }, { 1000, 1e6 }, 10 * GBIT, 65536,
+      BITMAP, 1 << DBM | 1 << RING, false, BITMAP },
+    /* The software engine's prices: a change brings less than it costs. */
+    { "cheap faults", 1, 2, 2, { 16384, 1e5 }, { 256, 1e5 }, GBIT, 65536,
+      BITMAP, 0, true, BITMAP },
+    { "link not known", 1, 1, 1, { 16384, 1e5 }, { 256, 1e5 }, 0, 65536,
+      BITMAP, 0, true, BITMAP },
+};
+
+static void inputs_of(const Row *r, DirtyAutoInputs *in)
+{
+    *in = (DirtyAutoInputs){
+        .ram_pages = r->ram_gib * GIB_PAGES,
+        .owed_pages = r->ram_gib * GIB_PAGES,
+        .chunk_pages = GIB_PAGES,
+        .vcpus = r->vcpus,
+        .writers = r->writers,
+        .pages = r->pages,
+        .groups = r->groups,
+        .bandwidth = r->bandwidth,
+        .ring_entries = r->ring_entries,
+        .current = r->current,
+    };
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        in->possible[e] = !(r->without & (1u << e));
+        if (!r->cheap) {
+            in->cost[e] = dear_faults[e];
+        }
+    }
+}
+
+static void test_table(void)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+        DirtyAutoInputs in;
+        DirtyAutoDecision d;
+
+        inputs_of(&rows[i], &in);
+        dirty_auto_decide(&in, &d);
+        for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+            const DirtyAutoPrediction *p = &d.predicted[e];
+
+            g_test_message("%s: %s: %g faults, %g updates, %g words, %g exits, "
+                           "%g ranges: %g ms",
+                           rows[i].name, dirty_auto_engine_name(e), p->faults,
+                           p->updates, p->scanned_words, p->ring_exits,
+                           p->cleaned_ranges, dirty_auto_cost_ns(p) / 1e6);
+            g_assert_true(p->possible == in.possible[e]);
+        }
+        if (d.choice != rows[i].choice) {
+            g_error("%s: %s instead of %s", rows[i].name,
+                    dirty_auto_engine_name(d.choice),
+                    dirty_auto_engine_name(rows[i].choice));
+        }
+        g_assert_true(in.possible[d.choice]);
+        /* Never one that is dearer than what there is. */
+        g_assert_cmpfloat(dirty_auto_cost_ns(&d.predicted[d.choice]), <=,
+                          dirty_auto_cost_ns(&d.predicted[in.current]));
+        /* And having changed, one stays. */
+        in.current = d.choice;
+        dirty_auto_decide(&in, &d);
+        g_assert_cmpint(d.choice, ==, in.current);
+    }
+}
+
+/* One round, of a second: every count can be said. */
+static DirtyAutoInputs one_second(void)
+{
+    DirtyAutoInputs in = {
+        .ram_pages = GIB_PAGES,
+        .owed_pages = 100000,
+        .chunk_pages = GIB_PAGES / 8,
+        .vcpus = 2,
+        .bandwidth = 100000 * 4096,
+        .ring_entries = 1024,
+        .current = BITMAP,
+        .possible = { true, true, true },
+    };
+
+    return in;
+}
+
+static void test_counts_of_an_idle_guest(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision d;
+
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpuint(d.rounds, ==, 2); /* the second has nothing to send */
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        g_assert_cmpfloat(d.predicted[e].faults, ==, 0);
+        g_assert_cmpfloat(d.predicted[e].updates, ==, 0);
+        g_assert_cmpfloat(d.predicted[e].ring_exits, ==, 0);
+        g_assert_cmpfloat(d.predicted[e].guest_ns, ==, 0);
+    }
+    g_assert_cmpfloat(d.predicted[BITMAP].scanned_words, ==, 2 * 4096);
+    g_assert_cmpfloat(d.predicted[BITMAP].cleaned_ranges, ==, 8);
+    g_assert_cmpfloat(d.predicted[RING].scanned_words, ==, 0);
+    g_assert_cmpfloat(d.predicted[RING].cleaned_ranges, ==, 0);
+    g_assert_cmpfloat(d.predicted[DBM].scanned_words, <, 10);
+}
+
+static void test_counts_of_faults(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision d;
+
+    /* 960 pages in each of two rings that hold 960; each pass takes 1/64. */
+    in.pages = (DirtyAutoCurve){ 1920, 1e6 };
+    in.groups = (DirtyAutoCurve){ 30, 1e6 };
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpuint(d.rounds, ==, 8); /* of 1 s, and of 19 ms for ever */
+    assert_near(d.predicted[BITMAP].faults, 8 * 1920, 0.01);
+    assert_near(d.predicted[RING].faults, 8 * 1920, 0.01);
+    g_assert_cmpfloat(d.predicted[RING].ring_exits, ==, 0);
+    assert_near(d.predicted[DBM].faults, 30, 0.01);
+    assert_near(d.predicted[DBM].updates, 8 * 1920 - 30, 0.01);
+
+    /* Twice the pages: they fill, and each page faults again and again. */
+    in.pages = (DirtyAutoCurve){ 3840, 1e6 };
+    dirty_auto_decide(&in, &d);
+    assert_near(d.predicted[BITMAP].faults, d.rounds * 3840.0, 0.01);
+    g_assert_cmpfloat(d.predicted[RING].ring_exits, >, 500);
+    g_assert_cmpfloat(d.predicted[RING].faults, >,
+                      100 * d.predicted[BITMAP].faults / d.rounds);
+
+    /* One of the two writes: its ring alone must do. */
+    in.pages = (DirtyAutoCurve){ 1800, 1e6 };
+    in.writers = 1;
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpfloat(d.predicted[RING].ring_exits, >, 100);
+
+    /* Sparse: each page a group of its own, a fault each. */
+    in.pages = in.groups = (DirtyAutoCurve){ 1920, 1e6 };
+    dirty_auto_decide(&in, &d);
+    assert_near(d.predicted[DBM].faults, d.predicted[BITMAP].faults, 0.01);
+    g_assert_cmpfloat(d.predicted[DBM].updates, ==, 0);
+}
+
+/* What is only a little better is left; the same, twice as good, is taken. */
+static void test_margin(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision d;
+
+    in.pages = (DirtyAutoCurve){ 50000, 1e6 };
+    in.groups = (DirtyAutoCurve){ 50000, 1e6 };
+    in.ring_entries = 65536;
+    in.possible[DBM] = false;
+    in.cost[BITMAP].fault_ns_per_page = 10000;
+    in.cost[RING].fault_ns_per_page = 9000;
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.best, ==, RING);
+    g_assert_cmpint(d.choice, ==, BITMAP);
+    in.cost[RING].fault_ns_per_page = 5000;
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.choice, ==, RING);
+    /* Near the end there is no time left in which it would pay. */
+    in.pages = in.groups = (DirtyAutoCurve){ 1000, 1e3 };
+    in.owed_pages = 1;
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.best, ==, RING);
+    g_assert_cmpint(d.choice, ==, BITMAP);
+}
+
+static void test_names(void)
+{
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        g_assert_cmpint(dirty_auto_engine(dirty_auto_engine_name(e)), ==, e);
+    }
+    g_assert_cmpint(dirty_auto_engine("null"), ==, DIRTY_AUTO_NR);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/dirty-auto/fit/finds-the-curve",
+                    test_fit_finds_the_curve);
+    g_test_add_func("/dirty-auto/fit/at-the-ends", test_fit_at_the_ends);
+    g_test_add_func("/dirty-auto/refit", test_refit);
+    g_test_add_func("/dirty-auto/decide/table", test_table);
+    g_test_add_func("/dirty-auto/decide/idle-guest",
+                    test_counts_of_an_idle_guest);
+    g_test_add_func("/dirty-auto/decide/faults", test_counts_of_faults);
+    g_test_add_func("/dirty-auto/decide/margin", test_margin);
+    g_test_add_func("/dirty-auto/names", test_names);
+    return g_test_run();
+}
