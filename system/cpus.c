@@ -331,13 +331,14 @@ void TSA_NO_CHECK pause_all_vcpus(void)
 
     assert(bql_locked());
     assert(!current_cpu);
-    CPU_FOREACH (cpu) {
-        if (cpu->created && !cpu->stopped) {
-            cpu->stop = true;
-            qemu_cpu_kick(cpu);
-        }
-    }
+    /* Asked again: who waits with us may have resumed them before we woke. */
     while (!all_vcpus_paused()) {
+        CPU_FOREACH (cpu) {
+            if (cpu->created && !cpu->stopped && !cpu->stop) {
+                cpu->stop = true;
+                qemu_cpu_kick(cpu);
+            }
+        }
         qemu_cond_wait_bql(changed_cond());
     }
 }

@@ -8,33 +8,33 @@
 #include "system/dirty-memory.h"
 #include "system/dirty-ring.h"
 
-#define PAGES_PER_GIB   262144.0
-#define WORDS_PER_GIB   (PAGES_PER_GIB / 64)
-#define NS_PER_S        1e9
+#define PAGES_PER_GIB 262144.0
+#define WORDS_PER_GIB (PAGES_PER_GIB / 64)
+#define NS_PER_S      1e9
 /* What is not known: the speed of a fast link. */
 #define GUESS_BANDWIDTH 1e9
 
 /* A look ahead ends when a round is as short as that, or after so many. */
-#define LAST_ROUND_S    0.01
-#define ROUNDS_AHEAD    8
+#define LAST_ROUND_S 0.01
+#define ROUNDS_AHEAD 8
 /* A round is never shorter: the sync itself takes time. */
-#define LEAST_ROUND_S   0.002
+#define LEAST_ROUND_S 0.002
 
 /*
  * A change is worth its price only if it saves this share of what is still to
  * be spent. Costs are measured on a host where other things run: repeated
  * measurements of one of them differ by about that.
  */
-#define MARGIN          0.25
+#define MARGIN 0.25
 /* Each vCPU stands still for about that long. */
-#define CHANGE_NS       100000.0
+#define CHANGE_NS 100000.0
 
 /* Two counts that differ by less, or by more, say nothing of the limit. */
-#define FIT_FLAT        0.02
-#define FIT_STEEP       0.98
+#define FIT_FLAT  0.02
+#define FIT_STEEP 0.98
 
 /* From so many pages per group on, groups stay armed (dbm-policy.c). */
-#define DENSE_PAGES     2.0
+#define DENSE_PAGES 2.0
 
 /*
  * Guesses until something is measured: the software engine's own figures
@@ -46,8 +46,7 @@ static const DirtyTrackerCost guess[DIRTY_AUTO_NR] = {
                             .clean_ns_per_range = 2000,
                             .clean_ns_per_page = 1,
                             .fault_ns_per_page = 15 },
-    [DIRTY_AUTO_RING] = { .collect_ns_per_page = 30,
-                          .fault_ns_per_page = 20 },
+    [DIRTY_AUTO_RING] = { .collect_ns_per_page = 30, .fault_ns_per_page = 20 },
     [DIRTY_AUTO_DBM] = { .collect_ns_per_page = 15,
                          .scan_ns_per_gib = 100,
                          .clean_ns_per_range = 2000,
@@ -220,12 +219,12 @@ static void price(const DirtyAutoInputs *in, DirtyAutoEngine e,
                   p->ring_exits *
                       or_guess(in->ring_exit_ns, GUESS_RING_EXIT_NS);
     p->thread_ns = p->scanned_words * word_ns +
-                   p->collected * (or_guess(c->collect_ns_per_page,
-                                            g->collect_ns_per_page) +
-                                   or_guess(c->clean_ns_per_page,
-                                            g->clean_ns_per_page)) +
-                   p->cleaned_ranges * or_guess(c->clean_ns_per_range,
-                                                g->clean_ns_per_range);
+                   p->collected *
+                       (or_guess(c->collect_ns_per_page,
+                                 g->collect_ns_per_page) +
+                        or_guess(c->clean_ns_per_page, g->clean_ns_per_page)) +
+                   p->cleaned_ranges *
+                       or_guess(c->clean_ns_per_range, g->clean_ns_per_range);
 }
 
 /* Returns the number of rounds. */

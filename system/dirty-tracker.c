@@ -151,19 +151,11 @@ static bool is_complete(const DirtyTrackerOps *ops)
            ops->collect && ops->clean;
 }
 
-static bool select_alone(const DirtyTrackerOps *ops, Error **errp)
+/* Probe, and set up unless that was done. */
+static bool make_ready(const DirtyTrackerOps *ops, Error **errp)
 {
     ERRP_GUARD();
 
-    if (tracker.nr_armed) {
-        g_autofree char *users = dirty_log_users_string();
-
-        error_setg(errp,
-                   "dirty tracking '%s' is in use (%s): cannot change it to "
-                   "'%s' now",
-                   dirty_tracker_active()->name, users, ops->name);
-        return false;
-    }
     if (!ops->probe(errp)) {
         error_prepend(errp, "dirty tracking '%s' is not possible: ", ops->name);
         return false;
@@ -178,6 +170,25 @@ static bool select_alone(const DirtyTrackerOps *ops, Error **errp)
         }
         g_ptr_array_add(tracker.set_up, (gpointer)ops);
     }
+    return true;
+}
+
+static bool select_alone(const DirtyTrackerOps *ops, Error **errp)
+{
+    ERRP_GUARD();
+
+    if (tracker.nr_armed) {
+        g_autofree char *users = dirty_log_users_string();
+
+        error_setg(errp,
+                   "dirty tracking '%s' is in use (%s): cannot change it to "
+                   "'%s' now",
+                   dirty_tracker_active()->name, users, ops->name);
+        return false;
+    }
+    if (!make_ready(ops, errp)) {
+        return false;
+    }
     atomic_store_explicit(&tracker.active, ops, memory_order_release);
     return true;
 }
@@ -190,6 +201,108 @@ bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp)
     assert(is_complete(ops));
     span_enter(&all);
     ok = select_alone(ops, errp);
+    span_leave(&all);
+    return ok;
+}
+
+/* ---- replacing one that is armed ---- */
+
+/* Blocks for dirty_tracker_all; under everything-to-itself, and the BQL. */
+static GPtrArray *lost_blocks;
+
+static bool all_start(RAMBlock *const *blocks, size_t nr_blocks,
+                      DirtyTrackerFirst *first, Error **errp)
+{
+    if (!lost_blocks) {
+        lost_blocks = g_ptr_array_new();
+    }
+    for (size_t i = 0; i < nr_blocks; i++) {
+        g_ptr_array_add(lost_blocks, blocks[i]);
+    }
+    *first = DIRTY_TRACKER_FIRST_ALL;
+    return true;
+}
+
+static void all_stop(RAMBlock *const *blocks, size_t nr_blocks)
+{
+    for (size_t i = 0; i < nr_blocks; i++) {
+        g_ptr_array_remove(lost_blocks, blocks[i]);
+    }
+}
+
+static void all_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
+                        unsigned flags)
+{
+    if (block) {
+        ram_block_set_dirty(block, start, length, DIRTY_CLIENTS_NOCODE);
+        return;
+    }
+    for (guint i = 0; i < lost_blocks->len; i++) {
+        RAMBlock *rb = lost_blocks->pdata[i];
+
+        ram_block_set_dirty(rb, 0, rb->max_length, DIRTY_CLIENTS_NOCODE);
+    }
+}
+
+/* Knows nothing, and so says that everything was written. */
+static const DirtyTrackerOps dirty_tracker_all = {
+    .name = "all",
+    .probe = null_probe,
+    .setup = null_setup,
+    .start = all_start,
+    .stop = all_stop,
+    .collect = all_collect,
+    .clean = null_clean,
+};
+
+static GPtrArray *tracked_blocks(void)
+{
+    GPtrArray *blocks = qemu_ram_blocks_snapshot();
+
+    for (guint i = blocks->len; i-- > 0;) {
+        if (!ram_block_is_tracked(blocks->pdata[i])) {
+            g_ptr_array_remove_index(blocks, i);
+        }
+    }
+    return blocks;
+}
+
+static bool replace_alone(const DirtyTrackerOps *ops, Error **errp)
+{
+    const DirtyTrackerOps *old = dirty_tracker_active();
+    g_autoptr(GPtrArray) blocks = tracked_blocks();
+    RAMBlock *const *rbs = (RAMBlock *const *)blocks->pdata;
+    DirtyTrackerFirst first;
+    bool ok;
+
+    if (ops == old || !make_ready(ops, errp)) {
+        return ops == old;
+    }
+    assert(blocks->len == tracker.nr_armed);
+    if (blocks->len) {
+        old->collect(NULL, 0, 0, 0);
+        old->stop(rbs, blocks->len);
+    }
+    ok = blocks->len == 0 || ops->start(rbs, blocks->len, &first, errp);
+    if (!ok) {
+        ops = old;
+        if (!ops->start(rbs, blocks->len, &first, NULL)) {
+            ops = &dirty_tracker_all;
+            ops->start(rbs, blocks->len, &first, NULL);
+        }
+    }
+    atomic_store_explicit(&tracker.active, ops, memory_order_release);
+    return ok;
+}
+
+bool dirty_tracker_replace(const DirtyTrackerOps *ops, Error **errp)
+{
+    Span all = { NULL };
+    bool ok;
+
+    assert(bql_locked() && is_complete(ops));
+    span_enter(&all);
+    ok = replace_alone(ops, errp);
     span_leave(&all);
     return ok;
 }

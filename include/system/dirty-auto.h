@@ -40,7 +40,7 @@ const char *dirty_auto_engine_name(DirtyAutoEngine engine);
 DirtyAutoEngine dirty_auto_engine(const char *name);
 
 typedef struct DirtyAutoCurve {
-    double limit;    /* how many there are that are written at all */
+    double limit;      /* how many there are that are written at all */
     double rate_per_s; /* writes that may meet a new one, a second */
 } DirtyAutoCurve;
 
@@ -59,8 +59,8 @@ void dirty_auto_refit(DirtyAutoCurve *curve, double found, double s);
 
 typedef struct DirtyAutoInputs {
     uint64_t ram_pages;
-    uint64_t owed_pages;  /* to be sent before the next sync */
-    uint64_t chunk_pages; /* cleaned at a time */
+    uint64_t owed_pages;     /* to be sent before the next sync */
+    uint64_t chunk_pages;    /* cleaned at a time */
     unsigned vcpus, writers; /* how many of them write; 0: all */
     DirtyAutoCurve pages, groups;
     uint64_t bandwidth; /* bytes a second that pages travel with; 0: unknown */
@@ -80,9 +80,9 @@ typedef struct DirtyAutoPrediction {
     double scanned_words; /* of bitmaps or page states, by collects */
     double collected;     /* pages or entries taken */
     double cleaned_ranges;
-    double ring_exits;    /* of vCPUs, for a full ring */
-    double guest_ns;      /* that vCPUs lose */
-    double thread_ns;     /* that collects and cleans take */
+    double ring_exits; /* of vCPUs, for a full ring */
+    double guest_ns;   /* that vCPUs lose */
+    double thread_ns;  /* that collects and cleans take */
 } DirtyAutoPrediction;
 
 typedef struct DirtyAutoDecision {

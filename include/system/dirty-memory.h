@@ -190,6 +190,16 @@ bool memory_global_dirty_log_start(unsigned users, Error **errp);
 /* Switch it off for @users; the last one disarms. BQL. */
 void memory_global_dirty_log_stop(unsigned users);
 unsigned memory_global_dirty_log_users(void); /* any thread */
+
+/**
+ * memory_global_dirty_log_switch: another tracker, while @users track
+ *
+ * The vCPUs stand still for it, some 100 us. Refused, naming them, if others
+ * than @users track. The BQL is given up while vCPUs are waited for; not in a
+ * vCPU's thread.
+ */
+bool memory_global_dirty_log_switch(const DirtyTrackerOps *ops, unsigned users,
+                                    Error **errp);
 /* The same, and DIRTY_LOG_DISPLAY if a display's log is on. BQL. */
 enum {
     DIRTY_LOG_DISPLAY = 1 << 3

@@ -141,6 +141,21 @@ extern const DirtyTrackerOps dirty_tracker_null;
 bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp);
 const DirtyTrackerOps *dirty_tracker_active(void); /* any thread */
 
+/**
+ * dirty_tracker_replace: make @ops the active tracker while blocks are armed
+ *
+ * No vCPU may be in guest code; BQL. What the old one knows is published, all
+ * pages are clean for the new one: what a vCPU writes after this, the next
+ * collect finds. Pages that were collected and not cleaned yet are clean, too:
+ * cleaning them later does nothing, and that is right, for it comes before
+ * their content is read.
+ *
+ * On failure the old one is armed again. If that fails, too (there was memory
+ * for it a moment ago), each collect reports every page, until tracking ends:
+ * dear, but nothing is lost.
+ */
+bool dirty_tracker_replace(const DirtyTrackerOps *ops, Error **errp);
+
 /* Wrappers: what an absent optional hook means is decided here, once. */
 void dirty_tracker_drain_vcpu(CPUState *cpu);
 void dirty_tracker_vcpu_exit(CPUState *cpu);

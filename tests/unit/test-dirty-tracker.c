@@ -33,6 +33,7 @@ static struct {
     /* Without holding: what it was asked. */
     ram_addr_t cleaned_start, cleaned_length;
     unsigned cleans;
+    unsigned fail_starts; /* so many of the next ones */
 } mock;
 
 static void come_in(void)
@@ -59,6 +60,11 @@ static bool mock_start(RAMBlock *const *blocks, size_t nr,
                        DirtyTrackerFirst *first, Error **errp)
 {
     *first = DIRTY_TRACKER_FIRST_WRITTEN;
+    if (mock.fail_starts) {
+        mock.fail_starts--;
+        error_setg(errp, "no memory");
+        return false;
+    }
     return true;
 }
 
@@ -349,6 +355,61 @@ static void test_take_some_counts(void)
     end(rb);
 }
 
+/* A replacement that cannot start: the old one goes on. */
+static void test_replace_fails(void)
+{
+    static DirtyTrackerOps another;
+    RAMBlock *rb = begin(false);
+    Error *err = NULL;
+
+    another = mock_ops;
+    another.name = "another";
+    mock.fail_starts = 1;
+    g_assert_false(dirty_tracker_replace(&another, &err));
+    g_assert_cmpstr(error_get_pretty(err), ==, "no memory");
+    error_free(err);
+    g_assert_true(dirty_tracker_active() == &mock_ops);
+    memory_global_dirty_log_sync(false);
+    g_assert_cmpuint(atomic_load(&mock.calls), ==, 2); /* and when it stopped */
+    g_assert_cmpuint(ram_block_count_dirty(rb, 0, 4 * MiB, MIG), ==, 0);
+    end(rb);
+}
+
+/* Nor can the old one: all is reported, each time, until tracking ends. */
+static void test_replace_fails_twice(void)
+{
+    static DirtyTrackerOps another;
+    RAMBlock *rb = begin(false), *late;
+    Error *err = NULL;
+
+    another = mock_ops;
+    another.name = "another";
+    mock.fail_starts = 2;
+    g_assert_false(dirty_tracker_replace(&another, &err));
+    error_free(err);
+    late = qemu_ram_alloc(MiB, 0, NULL, &error_abort);
+    for (unsigned i = 0; i < 3; i++) {
+        memory_global_dirty_log_sync(false);
+        g_assert_cmpuint(
+            ram_block_test_and_clear_dirty(rb, 0, 4 * MiB, MIG, NULL), ==,
+            4 * MiB / PAGE);
+        g_assert_cmpuint(
+            ram_block_test_and_clear_dirty(late, 0, MiB, MIG, NULL), ==,
+            MiB / PAGE);
+    }
+    qemu_ram_free(late);
+    ram_block_dirty_sync_range(rb, PAGE, 2 * PAGE);
+    g_assert_cmpuint(ram_block_count_dirty(rb, 0, 4 * MiB, MIG), ==, 2);
+    memory_global_dirty_log_sync(false);
+    memory_global_dirty_log_stop(GLOBAL_DIRTY_MIGRATION);
+    dirty_tracker_select(&mock_ops, &error_abort);
+    memory_global_dirty_log_start(GLOBAL_DIRTY_MIGRATION, &error_abort);
+    ram_block_collect_dirty(rb, 0, 4 * MiB, MIG, NULL);
+    memory_global_dirty_log_sync(false);
+    g_assert_cmpuint(ram_block_count_dirty(rb, 0, 4 * MiB, MIG), ==, 0);
+    end(rb);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -365,5 +426,7 @@ int main(int argc, char **argv)
     g_test_add_func("/spans/stop-waits", test_stop_waits);
     g_test_add_func("/some/is-exact", test_take_some_is_exact);
     g_test_add_func("/some/counts", test_take_some_counts);
+    g_test_add_func("/replace/fails", test_replace_fails);
+    g_test_add_func("/replace/fails-twice", test_replace_fails_twice);
     return g_test_run();
 }

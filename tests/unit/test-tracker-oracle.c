@@ -2,7 +2,7 @@
 /*
  * Every scenario over every tracker: no write lost, none invented, counts
  * exact. A tracker is one row of tracker_engines[]; a scenario is one row of
- * a table in tracker-{writes,events,rings}.c; each pair is one test.
+ * a table in tracker-{writes,events,rings,replace}.c; each pair is one test.
  *
  * What a scenario knows of an engine is what the row says: whether a collect
  * re-arms (then a page stored to before its clean is reported again) and how
@@ -92,6 +92,7 @@ int main(int argc, char **argv)
         add_scenarios(e, write_scenarios);
         add_scenarios(e, event_scenarios);
         add_scenarios(e, ring_scenarios);
+        add_scenarios(e, replace_scenarios);
     }
     return g_test_run();
 }

@@ -53,6 +53,7 @@ typedef struct Scenario {
     bool rings_only;
 } Scenario;
 extern const Scenario write_scenarios[], event_scenarios[], ring_scenarios[];
+extern const Scenario replace_scenarios[];
 
 typedef struct Oracle {
     const TrackerEngine *e;

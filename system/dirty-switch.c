@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Another tracker while one tracks: see dirty-memory.h, dirty-tracker.h. */
+#include "qemu/osdep.h"
+
+#include "qemu/error.h"
+#include "qemu/main-loop.h"
+#include "system/cpus.h"
+#include "system/dirty-memory.h"
+#include "system/dirty-tracker.h"
+
+/* What vCPUs were seen to write is the old tracker's to say. */
+static void note_written(void)
+{
+    CPUState *cpu;
+
+    CPU_FOREACH (cpu) {
+        uint64_t pages;
+
+        dirty_tracker_written(cpu, &pages);
+    }
+}
+
+static bool only_users(unsigned users, const char *name, Error **errp)
+{
+    g_autofree char *names = NULL;
+
+    if (dirty_log_all_users() == users) {
+        return true;
+    }
+    names = dirty_log_users_string();
+    error_setg(errp,
+               "dirty tracking is in use (%s): cannot change it to '%s' now",
+               names, name);
+    return false;
+}
+
+bool memory_global_dirty_log_switch(const DirtyTrackerOps *ops, unsigned users,
+                                    Error **errp)
+{
+    bool ok;
+
+    assert(bql_locked());
+    if (!only_users(users, ops->name, errp)) {
+        return false;
+    }
+    pause_all_vcpus();
+    /* Somebody may have come while the BQL was not ours. */
+    ok = only_users(users, ops->name, errp);
+    if (ok) {
+        note_written();
+        ok = dirty_tracker_replace(ops, errp);
+    }
+    resume_all_vcpus();
+    return ok;
+}
