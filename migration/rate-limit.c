@@ -28,7 +28,10 @@ uint64_t rate_limit_get_rate(RateLimit *rl)
 
 void rate_limit_spend(RateLimit *rl, uint64_t bytes)
 {
-    rl->credit_bytes -= (double)bytes;
+    /* No limit, no debt: a limit that is set next would wait for it. */
+    if (rate_limit_get_rate(rl) != 0) {
+        rl->credit_bytes -= (double)bytes;
+    }
 }
 
 int64_t rate_limit_wait_ns(RateLimit *rl, int64_t now_ns)

@@ -35,7 +35,7 @@ void rate_limit_init(RateLimit *rl, uint64_t rate_bytes, int64_t now_ns);
 void rate_limit_set_rate(RateLimit *rl, uint64_t rate_bytes);
 uint64_t rate_limit_get_rate(RateLimit *rl);
 
-/* Note that @bytes left. */
+/* Note that @bytes left; without a limit nobody owes for them. */
 void rate_limit_spend(RateLimit *rl, uint64_t bytes);
 
 /* Whether the account still holds something by the last count; cheap. */

@@ -77,6 +77,23 @@ static void test_rate_change_acts_at_once(void)
     assert_near(simulate(&rl, &now, S, 4096), 1000000, 2);
 }
 
+/* What left while there was no limit is not owed to the limit that follows. */
+static void test_rate_after_unlimited(void)
+{
+    int64_t now = 0;
+    RateLimit rl;
+
+    rate_limit_init(&rl, 0, now);
+    g_assert_cmpint(rate_limit_wait_ns(&rl, now), ==, 0);
+    for (int i = 0; i < 8192; i++) { /* a piece of 50 ms, at 640 MB/s */
+        g_assert_true(rate_limit_has_credit(&rl));
+        rate_limit_spend(&rl, 4096);
+    }
+    now += 50 * MS;
+    rate_limit_set_rate(&rl, 3000000);
+    assert_near(simulate(&rl, &now, S, 4096), 3000000, 5);
+}
+
 static void test_rate_no_burst_after_quiet(void)
 {
     int64_t now = 0;
@@ -192,6 +209,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rate-limit/tiny-rate", test_rate_tiny);
     g_test_add_func("/rate-limit/change-acts-at-once",
                     test_rate_change_acts_at_once);
+    g_test_add_func("/rate-limit/after-unlimited", test_rate_after_unlimited);
     g_test_add_func("/rate-limit/no-burst-after-quiet",
                     test_rate_no_burst_after_quiet);
     g_test_add_func("/bandwidth/mean-of-window", test_bandwidth_mean);
