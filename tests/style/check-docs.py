@@ -3,8 +3,8 @@
 """check-docs.py TREE BUILD BINARY...: the docs say what the programs do.
 
 What a binary lists of itself (-help, HMP's help, capabilities, parameters,
-QMP commands) must be found in the docs; links and paths in the docs must lead
-somewhere; a command line in a console block that begins with `build/` must be
+QMP commands) must be found in the docs, and so must each lock and thread of
+the tree; links and paths in the docs must lead somewhere; a command line in a console block that begins with `build/` must be
 made of options that exist. Speaks TAP, one case a rule; the first case feeds
 each rule something wrong, which it has to find.
 """
@@ -25,6 +25,7 @@ ROOMS = ('accel', 'chardev', 'docs', 'hw', 'include', 'io', 'migration',
 PATH = re.compile(r'^(?:%s)/[\w./-]+$' % '|'.join(ROOMS))
 
 
+THREAD = re.compile(r'qemu_thread_create\([^;"]*"([^"]+)"')
 MUTEX = re.compile(r'^\s*(?:static |extern )?QemuMutex \w+', re.M)
 
 try:
@@ -168,23 +169,31 @@ def paths(docs, binaries, reference):
     return faults
 
 
+def sources(tree):
+    """Path and text of each source of the programs."""
+    for room in ROOMS:
+        for folder, _, names in os.walk(os.path.join(tree, room)):
+            for path in (os.path.join(folder, n) for n in names
+                         if n.endswith(('.c', '.h'))):
+                short = os.path.relpath(path, tree)
+                if not short.startswith(('tests/', 'include/qemu/')):
+                    with open(path, encoding='utf-8') as f:
+                        yield short, f.read()
+
+
 def locks(docs, binaries, reference):
     """Files with a mutex that the table of locks does not name."""
     known = docs.literals('docs/devel/locking.rst')
-    faults = []
-    for room in ROOMS:
-        for folder, _, names in os.walk(os.path.join(docs.tree, room)):
-            for path in (os.path.join(folder, n) for n in names
-                         if n.endswith(('.c', '.h'))):
-                short = os.path.relpath(path, docs.tree)
-                if short.startswith(('tests/', 'include/qemu/')) or \
-                        short in known:
-                    continue
-                with open(path, encoding='utf-8') as f:
-                    if MUTEX.search(f.read()):
-                        faults.append('%s has a lock that is not in '
-                                      'docs/devel/locking.rst' % short)
-    return faults
+    return ['%s has a lock that is not in docs/devel/locking.rst' % path
+            for path, text in sources(docs.tree)
+            if path not in known and MUTEX.search(text)]
+
+
+def threads(docs, binaries, reference):
+    known = docs.literals('docs/architecture.rst')
+    return ['%s: the thread %s is not in docs/architecture.rst' % (path, name)
+            for path, text in sources(docs.tree)
+            for name in THREAD.findall(text) if name not in known]
 
 
 def console_commands(text):
@@ -250,6 +259,7 @@ RULES = [
     ('links lead somewhere', links),
     ('paths of the tree exist', paths),
     ('every lock is in docs/devel/locking.rst', locks),
+    ('every thread is in docs/architecture.rst', threads),
     ('command lines are made of options that exist', consoles),
     ('the docs are well-formed', well_formed),
 ]
