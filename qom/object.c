@@ -216,6 +216,8 @@ Object *object_get_root(void)
 
     if (!root) {
         root = object_new(TYPE_CONTAINER);
+        /* There to be looked into before the first object is. */
+        object_get_container("/objects");
     }
     return root;
 }

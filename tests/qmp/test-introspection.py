@@ -120,6 +120,20 @@ def machines_exist(vm, schema):
         check(m['name'] + '-machine' in types, f"no type for {m['name']}")
 
 
+def objects_are_listed(vm, schema):
+    """/objects is there before the first object, and holds the user's."""
+    def listed():
+        return [p['name'] for p in vm.cmd('qom-list', path='/objects')
+                if p['name'] != 'type']
+
+    check('made-here' not in listed(), listed())
+    vm.cmd('object-add', **{'qom-type': 'memory-backend-ram',
+                            'id': 'made-here', 'size': 4096})
+    check('made-here' in listed(), listed())
+    vm.cmd('object-del', id='made-here')
+    check('made-here' not in listed(), listed())
+
+
 def tree_can_be_read(vm, schema):
     """Each property of each object reads as what its type says, or says why
     not; a child's value is its path."""
@@ -155,7 +169,7 @@ def ends_on_sigterm(vm, schema):
 CHECKS = [names_are_unique, schema_is_closed, commands_are_in_schema,
           queries_answer, unknown_arguments_are_refused, objects_can_be_made,
           properties_of_devices, types_have_parents, machines_exist,
-          tree_can_be_read, ends_on_sigterm]
+          objects_are_listed, tree_can_be_read, ends_on_sigterm]
 
 
 def main():
