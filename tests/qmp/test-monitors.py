@@ -158,6 +158,10 @@ def chardev_and_mon(tmp):
                '-mon', 'chardev=char0,mode=control,pretty=on'):
         peer = connect(path)
         peer.until(b'{\r\n    "QMP": {\r\n')
+        # A greeting may come while it starts, when SIGTERM ends it at once.
+        for command in b'qmp_capabilities', b'query-status':
+            peer.sock.sendall(b'{"execute": "%s"}' % command)
+            peer.until(b'\r\n    "return": {')
 
 
 def inherited_listener(tmp):
