@@ -7,6 +7,7 @@
 #include "qapi/qapi-events-migration.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
+#include "system/dirty-choice.h"
 #include "system/machine-info.h"
 #include "system/runstate.h"
 
@@ -223,6 +224,14 @@ static void connected(QIOChannel *ioc, Error *err, void *opaque)
     }
 }
 
+/* As the parameter says; nobody else may be tracking by other means. */
+static bool choose_tracking(Error **errp)
+{
+    DirtyTrackingMode mode;
+
+    return !migrate_dirty_tracking(&mode) || dirty_tracking_choose(mode, errp);
+}
+
 void qmp_migrate(const char *uri, bool has_channels,
                  MigrationChannelList *channels, bool has_detach, bool detach,
                  Error **errp)
@@ -232,7 +241,7 @@ void qmp_migrate(const char *uri, bool has_channels,
     Error *err = NULL;
 
     addr = migration_channels_parse(uri, has_channels, channels, errp);
-    if (!addr || !may_begin(s, errp)) {
+    if (!addr || !may_begin(s, errp) || !choose_tracking(errp)) {
         return;
     }
     reset_for_new(s);

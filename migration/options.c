@@ -8,6 +8,7 @@
 #include "qemu/cutils.h"
 #include "qemu/main-loop.h"
 #include "qom/object.h"
+#include "system/dirty-choice.h"
 
 #include "options-throttle.h"
 #include "options.h"
@@ -50,6 +51,10 @@ static struct {
     _Atomic int zero_page_detection;
     _Atomic bool detect_zero;
     const MigrationOptionsHooks *hooks;
+
+    /* Guarded by the BQL. */
+    bool has_dirty_tracking;
+    DirtyTrackingMode dirty_tracking;
 
     /* Constant after migration_options_init(). */
     const MigrationOptionsObject *props;
@@ -121,6 +126,12 @@ bool migrate_store_global_state(void)
 unsigned migrate_clear_bitmap_shift(void)
 {
     return opts.props->clear_bitmap_shift;
+}
+
+bool migrate_dirty_tracking(DirtyTrackingMode *mode)
+{
+    *mode = opts.dirty_tracking;
+    return opts.has_dirty_tracking;
 }
 
 void migration_options_set_hooks(const MigrationOptionsHooks *hooks)
@@ -361,7 +372,9 @@ static bool parameters_check(const MigrationParameters *p, Error **errp)
                    DOWNTIME_LIMIT_MAX_MS);
         return false;
     }
-    return throttle_options_check(p, errp);
+    return (!p->has_dirty_tracking ||
+            dirty_tracking_is_possible(p->dirty_tracking, errp)) &&
+           throttle_options_check(p, errp);
 }
 
 void qmp_migrate_set_parameters(MigrationParameters *p, Error **errp)
@@ -383,6 +396,10 @@ void qmp_migrate_set_parameters(MigrationParameters *p, Error **errp)
         set_zero_page_detection(p->zero_page_detection);
     }
     throttle_options_set(p);
+    if (p->has_dirty_tracking) {
+        opts.has_dirty_tracking = true;
+        opts.dirty_tracking = p->dirty_tracking;
+    }
     if (opts.hooks) {
         opts.hooks->changed();
     }
@@ -401,6 +418,9 @@ MigrationParameters *qmp_query_migrate_parameters(Error **errp)
     p->has_zero_page_detection = true;
     p->zero_page_detection = atomic_load(&opts.zero_page_detection);
     throttle_options_get(p);
+    p->has_dirty_tracking = true;
+    p->dirty_tracking = opts.has_dirty_tracking ? opts.dirty_tracking
+                                                : dirty_tracking_mode();
     return p;
 }
 
@@ -416,16 +436,29 @@ typedef struct ParameterInfo {
         PARAM_UINT,
         PARAM_UINT8,
         PARAM_BOOL,
-        PARAM_ZERO_PAGE
+        PARAM_ENUM
     } kind;
-    size_t value, has_value; /* in MigrationParameters */
+    size_t value, has_value;   /* in MigrationParameters */
+    const QEnumLookup *lookup; /* of PARAM_ENUM */
 } ParameterInfo;
+
+/* Enumerations are stored and shown as int. */
+QEMU_BUILD_BUG_ON(sizeof(ZeroPageDetection) != sizeof(int));
+QEMU_BUILD_BUG_ON(sizeof(DirtyTrackingMode) != sizeof(int));
 
 #define PARAMETER(n, u, k, f)                               \
     {                                                       \
         .name = (n), .unit = (u), .kind = (k),              \
         .value = offsetof(MigrationParameters, f),          \
         .has_value = offsetof(MigrationParameters, has_##f) \
+    }
+
+#define PARAMETER_ENUM(n, f, E)                              \
+    {                                                        \
+        .name = (n), .unit = "", .kind = PARAM_ENUM,         \
+        .value = offsetof(MigrationParameters, f),           \
+        .has_value = offsetof(MigrationParameters, has_##f), \
+        .lookup = &E##_lookup                                \
     }
 
 static const ParameterInfo parameter_infos[] = {
@@ -440,7 +473,9 @@ static const ParameterInfo parameter_infos[] = {
     PARAMETER("avail-switchover-bandwidth", " bytes/second", PARAM_BANDWIDTH,
               avail_switchover_bandwidth),
     PARAMETER("downtime-limit", " ms", PARAM_UINT, downtime_limit),
-    PARAMETER("zero-page-detection", "", PARAM_ZERO_PAGE, zero_page_detection),
+    PARAMETER_ENUM("zero-page-detection", zero_page_detection,
+                   ZeroPageDetection),
+    PARAMETER_ENUM("dirty-tracking", dirty_tracking, DirtyTrackingMode),
     PARAMETER("x-vcpu-dirty-limit-period", " ms", PARAM_UINT,
               x_vcpu_dirty_limit_period),
     PARAMETER("vcpu-dirty-limit", " MB/s", PARAM_UINT, vcpu_dirty_limit),
@@ -456,9 +491,8 @@ void migration_parameters_print(GString *out)
 
         g_string_append_printf(out, "%s: ", info->name);
         switch (info->kind) {
-        case PARAM_ZERO_PAGE:
-            g_string_append(out,
-                            ZeroPageDetection_str(*(ZeroPageDetection *)value));
+        case PARAM_ENUM:
+            g_string_append(out, qapi_enum_lookup(info->lookup, *(int *)value));
             break;
         case PARAM_BOOL:
             g_string_append(out, *(bool *)value ? "on" : "off");
@@ -516,7 +550,7 @@ bool migration_parameter_set_str(const char *name, const char *value,
 {
     MigrationParameters p = { 0 };
     Error *err = NULL;
-    int z;
+    int e;
 
     for (size_t i = 0; i < ARRAY_SIZE(parameter_infos); i++) {
         const ParameterInfo *info = &parameter_infos[i];
@@ -549,12 +583,12 @@ bool migration_parameter_set_str(const char *name, const char *value,
                 return false;
             }
             break;
-        case PARAM_ZERO_PAGE:
-            z = qapi_enum_parse(&ZeroPageDetection_lookup, value, -1, errp);
-            if (z < 0) {
+        case PARAM_ENUM:
+            e = qapi_enum_parse(info->lookup, value, -1, errp);
+            if (e < 0) {
                 return false;
             }
-            p.zero_page_detection = z;
+            *(int *)((char *)&p + info->value) = e;
             break;
         }
         qmp_migrate_set_parameters(&p, &err);

@@ -45,6 +45,8 @@ bool migrate_send_section_footer(void);
 bool migrate_send_switchover_start(void);
 bool migrate_store_global_state(void);
 unsigned migrate_clear_bitmap_shift(void);
+/* False: nobody said how; as it is. BQL. */
+bool migrate_dirty_tracking(DirtyTrackingMode *mode);
 
 /* The QOM type "migration", whose properties are what -global can set. */
 void migration_options_register_type(void);

@@ -116,21 +116,46 @@ static bool select_auto(Error **errp)
     return dirty_tracker_select(*ops, errp);
 }
 
+static void error_set_unknown(DirtyTrackingMode mode, Error **errp)
+{
+    g_autofree char *names = names_of_trackers();
+
+    error_setg(errp,
+               "dirty-tracking '%s' is not possible with accelerator '%s'; it "
+               "can be: %s",
+               DirtyTrackingMode_str(mode),
+               choice.accel ? choice.accel : "none", names);
+}
+
 /* One that was asked for by name. */
 static bool select_named(DirtyTrackingMode mode, Error **errp)
 {
     const DirtyTrackerOps *ops = find_tracker(mode);
-    g_autofree char *names = NULL;
 
-    if (ops) {
-        return dirty_tracker_select(ops, errp);
+    if (!ops) {
+        error_set_unknown(mode, errp);
+        return false;
     }
-    names = names_of_trackers();
-    error_setg(errp,
-               "dirty-tracking '%s' is not possible with accelerator '%s'; it "
-               "can be: %s",
-               DirtyTrackingMode_str(mode), choice.accel, names);
-    return false;
+    return dirty_tracker_select(ops, errp);
+}
+
+bool dirty_tracking_is_possible(DirtyTrackingMode mode, Error **errp)
+{
+    ERRP_GUARD();
+    const DirtyTrackerOps *ops = find_tracker(mode);
+
+    if (mode == DIRTY_TRACKING_MODE_AUTO) {
+        return true;
+    }
+    if (!ops) {
+        error_set_unknown(mode, errp);
+        return false;
+    }
+    if (!ops->probe(errp)) {
+        error_prepend(errp, "dirty tracking '%s' is not possible: ", ops->name);
+        return false;
+    }
+    return true;
 }
 
 bool dirty_tracking_choose(DirtyTrackingMode mode, Error **errp)

@@ -178,8 +178,12 @@ static bool select_alone(const DirtyTrackerOps *ops, Error **errp)
     ERRP_GUARD();
 
     if (tracker.nr_armed) {
-        g_autofree char *users = dirty_log_users_string();
+        g_autofree char *users = NULL;
 
+        if (ops == dirty_tracker_active()) {
+            return true;
+        }
+        users = dirty_log_users_string();
         error_setg(errp,
                    "dirty tracking '%s' is in use (%s): cannot change it to "
                    "'%s' now",

@@ -78,6 +78,8 @@ bool dirty_tracking_init(const char *accel,
  * @mode is not possible, and the choice is as before. BQL.
  */
 bool dirty_tracking_choose(DirtyTrackingMode mode, Error **errp);
+/* Whether @mode could be chosen if nobody tracked; else why not. BQL. */
+bool dirty_tracking_is_possible(DirtyTrackingMode mode, Error **errp);
 /* What was asked for last. BQL. */
 DirtyTrackingMode dirty_tracking_mode(void);
 

@@ -136,7 +136,7 @@ extern const DirtyTrackerOps dirty_tracker_null;
  * dirty_tracker_select: make @ops the active tracker
  *
  * Probes it, and sets it up unless it was set up before. Fails while tracking
- * is on. At start the null tracker is active. BQL.
+ * is on, unless it is the active one. At start the null tracker is active. BQL.
  */
 bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp);
 const DirtyTrackerOps *dirty_tracker_active(void); /* any thread */

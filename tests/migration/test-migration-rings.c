@@ -104,10 +104,26 @@ static const MigrationTest large_rings = {
     .own_only = true,
 };
 
+/* Rings for this migration only: the machine was started with a bitmap. */
+static const MigrationTest by_parameter = {
+    .name = "/migration/rings/by-parameter",
+    .guest = "workload",
+    .guest_args = "ws=16 cpus=2 bytes=64",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0,"
+              "'dirty-tracking':'ring'",
+    .during = look_then_let_go,
+    .after = were_never_full,
+    .own_only = true,
+};
+
 static void add(void)
 {
     migration_test_add(&small_rings);
     migration_test_add(&large_rings);
+    migration_test_add(&by_parameter);
 }
 
 int main(int argc, char **argv)

@@ -138,6 +138,92 @@ static void test_qtest_accel(void)
     qtest_quit(s);
 }
 
+static void assert_words(const char *text, const char *words)
+{
+    if (!strstr(text, words)) {
+        g_error("'%s' lacks '%s'", text, words);
+    }
+}
+
+static void set_fails(QTestState *s, const char *mode, const char *words)
+{
+    g_autofree char *desc = qtest_qmp_fail(
+        s,
+        "{'execute':'migrate-set-parameters',"
+        "'arguments':{'dirty-tracking':'%s'}}",
+        mode);
+
+    assert_words(desc, words);
+}
+
+static void set_works(QTestState *s, const char *mode)
+{
+    json_object *r;
+
+    json_object_put(qtest_qmp_ok(s,
+                                 "{'execute':'migrate-set-parameters',"
+                                 "'arguments':{'dirty-tracking':'%s'}}",
+                                 mode));
+    r = qtest_qmp_ok(s, "{'execute':'query-migrate-parameters'}");
+    g_assert_cmpstr(json_path_str(r, "dirty-tracking"), ==, mode);
+    json_object_put(r);
+}
+
+static void assert_engine(QTestState *s, const char *engine, const char *user)
+{
+    json_object *r = qtest_qmp_ok(s, "{'execute':'query-dirty-tracking'}");
+
+    g_assert_cmpstr(json_path_str(r, "engine"), ==, engine);
+    if (user) {
+        g_assert_cmpstr(json_path_str(r, "users.0"), ==, user);
+    } else {
+        g_assert_null(json_path(r, "users.0"));
+    }
+    json_object_put(r);
+}
+
+/* The parameter takes effect when a migration begins, if nobody else is on. */
+static void test_parameter(void)
+{
+    QTestState *s = qtest_start("-M virt -m 32 -S -accel tcg");
+    g_autofree char *desc = NULL, *text = NULL, *shown = NULL;
+
+    set_works(s, "ring");
+    assert_engine(s, "bitmap", NULL);
+    json_object_put(
+        qtest_qmp_ok(s, "{'execute':'calc-dirty-rate',"
+                        "'arguments':{'calc-time':60,'mode':'dirty-bitmap'}}"));
+    assert_engine(s, "bitmap", "dirty-rate");
+    desc = qtest_qmp_fail(
+        s, "{'execute':'migrate','arguments':{'uri':'unix:/nonexistent'}}");
+    assert_words(desc, "'bitmap' is in use (dirty-rate)");
+    assert_engine(s, "bitmap", "dirty-rate");
+
+    /* What is in use already is no change. */
+    text = qtest_hmp(s, "migrate_set_parameter dirty-tracking bitmap");
+    g_assert_cmpstr(text, ==, "");
+    shown = qtest_hmp(s, "info migrate_parameters");
+    assert_words(shown, "dirty-tracking: bitmap");
+    /* (That nobody listens there is found out later.) */
+    json_object_put(qtest_qmp_ok(
+        s, "{'execute':'migrate','arguments':{'uri':'unix:/nonexistent'}}"));
+    qtest_quit(s);
+}
+
+static void test_parameter_not_possible(void)
+{
+    QTestState *s = qtest_start("-M virt -m 32 -S "
+                                "-accel tcg,dirty-ring-size=0");
+
+    set_fails(s, "ring", "dirty-ring-size is 0");
+    set_works(s, "bitmap");
+    qtest_quit(s);
+    s = qtest_start("-M none");
+    set_fails(s, "bitmap", "accelerator 'qtest'");
+    set_works(s, "auto");
+    qtest_quit(s);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -147,6 +233,9 @@ int main(int argc, char **argv)
         g_test_add_func("/dirty-tracking/options/good", test_good_options);
         g_test_add_func("/dirty-tracking/hmp", test_hmp);
         g_test_add_func("/dirty-tracking/hmp-groups", test_hmp_groups);
+        g_test_add_func("/dirty-tracking/parameter", test_parameter);
+        g_test_add_func("/dirty-tracking/parameter-not-possible",
+                        test_parameter_not_possible);
     }
     return g_test_run();
 }
