@@ -169,6 +169,15 @@ static void print_details(Monitor *mon, const MigrationDetails *d)
             monitor_printf(mon, "does not end at this rate\n");
         }
     }
+    if (d->prediction && d->prediction->stall) {
+        const MigrationStallInfo *stall = d->prediction->stall;
+
+        print_size(mon, "Stalled: \t\tat ", stall->remaining);
+        monitor_printf(mon,
+                       " for %" PRId64 " ms, could end with a pause of "
+                       "%.1f ms\n",
+                       stall->duration, (double)stall->downtime / 1000);
+    }
     if (d->throttle) {
         print_throttle(mon, d->throttle);
     }

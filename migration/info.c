@@ -138,6 +138,22 @@ static MigrationBlackoutInfo *blackout_info(MigrationStats *stats)
     return info;
 }
 
+static MigrationStallInfo *stall_info(const MigrationStall *st)
+{
+    int64_t since_ns = stall_since_ns(st);
+    MigrationStallInfo *info;
+
+    if (!since_ns) {
+        return NULL;
+    }
+    info = g_new0(MigrationStallInfo, 1);
+    info->duration = (get_clock() - since_ns) / NS_PER_MS;
+    info->remaining = atomic_load(&st->lowest_bytes);
+    info->downtime = atomic_load(&st->needed_ns) / NS_PER_US;
+    info->count = atomic_load(&st->stalls);
+    return info;
+}
+
 static MigrationPrediction *prediction_info(const MigrationStats *stats)
 {
     MigrationPrediction *p = g_new0(MigrationPrediction, 1);
@@ -202,6 +218,7 @@ static MigrationDetails *details(MigrationState *s, bool ended)
     d->throttle = throttle_info(&s->throttle);
     if (!ended) {
         d->prediction = prediction_info(&s->stats);
+        d->prediction->stall = stall_info(&s->stall);
     }
     return d;
 }

@@ -178,6 +178,7 @@ static void reset_for_new(MigrationState *s)
     qemu_sem_init(&s->go_on, 0);
     migration_stats_reset(&s->stats);
     migration_throttle_reset(&s->throttle);
+    stall_reset(&s->stall);
     STAT_SET(&s->stats, start_ns, get_clock());
     bandwidth_init(&s->bandwidth);
     rate_limit_init(&s->rate_limit, migrate_max_bandwidth(), get_clock());

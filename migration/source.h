@@ -25,6 +25,7 @@
 #include "qemu/thread.h"
 #include "rate-limit.h"
 #include "return-path.h"
+#include "stall.h"
 #include "state.h"
 #include "stats.h"
 #include "system/runstate.h"
@@ -64,6 +65,7 @@ typedef struct MigrationState {
     MigrationStatus cancelled_in; /* the state a cancel found */
 
     /* Migration thread. */
+    MigrationStall stall; /* see there */
     QIOChannel *ioc;
     ReturnPath rp;
     JSONWriter *vmdesc;

@@ -14,6 +14,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "system/cpus.h"
+#include "system/dirty-memory.h"
 #include "system/machine-info.h"
 
 #include "source.h"
@@ -268,6 +269,31 @@ static bool sync_is_due(MigrationState *s, const Rounds *r, bool nothing_owed)
                MAX(MIN_ROUND_NS, last_sync_ns * MIN_ROUND_PER_SYNC);
 }
 
+/* Look whether it gets nearer to its end, and say so if not. */
+static void look_for_stall(MigrationState *s, const Rounds *r)
+{
+    const RamSave *rs = ram_save_state();
+    int64_t begin_ns = get_clock();
+    DowntimeInputs in;
+    bool is_new;
+
+    if (!r->first_pass_done || !stall_sample_is_due(&s->stall, begin_ns)) {
+        return;
+    }
+    is_new = stall_sample(&s->stall, begin_ns,
+                          rs->owed_pages + ram_pending_pages(rs),
+                          rs->sent_pages);
+    in = migration_downtime_inputs(s, atomic_load(&s->stall.lowest_bytes));
+    atomic_store(&s->stall.needed_ns, downtime_predict_ns(&in));
+    s->stall.cost_ns = get_clock() - begin_ns;
+    if (is_new && migrate_events()) {
+        qapi_event_send_migration_stalled(
+            in.remaining_bytes, downtime_bandwidth(&in),
+            STAT_GET(&s->stats, dirty_pages_rate) * DIRTY_PAGE_SIZE,
+            downtime_predict_ns(&in) / 1000);
+    }
+}
+
 /* The switchover is possible: would one more round make it much shorter? */
 static bool put_off(Rounds *r, const DowntimeInputs *in)
 {
@@ -305,7 +331,8 @@ static bool sync_and_decide(MigrationState *s, Rounds *r)
         r->polished = 0;
         return false;
     }
-    return !put_off(r, &in);
+    /* In a stall there may be no second chance. */
+    return stall_since_ns(&s->stall) || !put_off(r, &in);
 }
 
 void migration_ask_own_kind(MigrationState *s)
@@ -362,6 +389,7 @@ static bool run_rounds(MigrationState *s, Error **errp)
             return false;
         }
         migration_throttle_check(s, r.first_pass_done);
+        look_for_stall(s, &r);
         if (!wait_for_credit(s)) {
             note_rates(s, &r);
             continue;

@@ -315,6 +315,64 @@ static const MigrationTest converge_rings_test = {
     .after = check_result,
 };
 
+/* ---- stalls ---- */
+
+static const char *const caps_events[] = { "events", "return-path", NULL };
+
+/* Nothing helps this guest, and it is said: once, with what would help. */
+static void told_that_it_stalls(MigrationPair *p)
+{
+    g_autoptr(json_object) ev = qtest_event(p->src, "MIGRATION_STALLED");
+    g_autoptr(json_object) r = migration_query(p->src);
+    g_autofree char *text = qtest_hmp(p->src, "info migrate");
+    int64_t needed_us;
+
+    g_assert_cmpint(json_path_int(ev, "data.remaining"), >, 4096);
+    g_assert_cmpint(json_path_int(ev, "data.bandwidth"), >, 0);
+    g_assert_cmpint(json_path_int(ev, "data.dirty-rate"), >, 0);
+    needed_us = json_path_int(ev, "data.downtime");
+    g_assert_cmpint(needed_us, >, 1000);
+    g_assert_cmpint(json_path_int(r, "details.prediction.stall.count"), ==, 1);
+    g_assert_cmpint(json_path_int(r, "details.prediction.stall.remaining"), >,
+                    4096);
+    g_assert_nonnull(strstr(text, "\r\nStalled: "));
+    g_assert_null(qtest_event_timeout(p->src, "MIGRATION_STALLED", 3000));
+
+    /* The limit that it said would do does (twice of it: times vary). */
+    migration_set_params(p->src, "'downtime-limit':%" PRId64,
+                         needed_us * 2 / 1000);
+}
+
+static const MigrationTest stall_test = {
+    .name = "/throttle/stall/told-once-with-what-helps",
+    .guest = "workload",
+    .guest_args = "ws=4",
+    .ram_mib = 64,
+    .caps = caps_events,
+    .params = "'max-bandwidth':20000000,'downtime-limit':0",
+    .own_only = true,
+    .during = told_that_it_stalls,
+};
+
+/* A slow migration of a quiet guest is none. */
+static void not_told(MigrationPair *p)
+{
+    migration_wait_pass(p->src, 2);
+    migration_wait(p->src, "completed");
+    g_assert_null(qtest_event_timeout(p->src, "MIGRATION_STALLED", 10));
+}
+
+static const MigrationTest no_stall_test = {
+    .name = "/throttle/stall/slow-is-no-stall",
+    .guest = "workload",
+    .guest_args = "ws=16 rate=100",
+    .ram_mib = 64,
+    .caps = caps_events,
+    .params = "'max-bandwidth':2500000,'downtime-limit':100",
+    .own_only = true,
+    .during = not_told,
+};
+
 /* ---- what ends it ---- */
 
 static void assert_no_more_sleeps(MigrationPair *p)
@@ -449,6 +507,7 @@ static void add_tests(void)
         &converge_test, &within_round_test, &steps_test,
         &quiet_test,    &cancel_test,       &fail_test,
         &limit_test,    &limit_rings_test,  &converge_rings_test,
+        &stall_test,    &no_stall_test,
     };
 
     g_test_add_func("/throttle/parameters", test_parameters);

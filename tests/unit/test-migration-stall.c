@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tests of migration/stall.h: curves, and what is to be said of them. */
+#include "qemu/osdep.h"
+
+#include "stall.h"
+
+#define STEP_NS    (STALL_SAMPLE_NS)
+#define PER_WINDOW (STALL_WINDOW_NS / STALL_SAMPLE_NS)
+
+typedef struct Run {
+    MigrationStall st;
+    int64_t now_ns;
+    uint64_t sent;
+    unsigned found; /* times it was found to be stalled */
+} Run;
+
+static void begin(Run *r)
+{
+    memset(r, 0, sizeof(*r));
+    stall_reset(&r->st);
+    r->now_ns = 1000;
+}
+
+static void sample(Run *r, uint64_t remaining, uint64_t sent)
+{
+    r->now_ns += STEP_NS;
+    r->sent += sent;
+    g_assert_true(stall_sample_is_due(&r->st, r->now_ns));
+    r->found += stall_sample(&r->st, r->now_ns, remaining, r->sent);
+    g_assert_false(stall_sample_is_due(&r->st, r->now_ns + 1));
+}
+
+/* It stays where it is: found once, in the second window, and told on. */
+static void test_flat(void)
+{
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 2 * PER_WINDOW; i++) {
+        sample(&r, 4000, 1000);
+        g_assert_cmpuint(r.found, ==, 0);
+    }
+    sample(&r, 4000, 1000);
+    g_assert_cmpuint(r.found, ==, 1);
+    g_assert_cmpint(stall_since_ns(&r.st), !=, 0);
+    g_assert_cmpuint(atomic_load(&r.st.lowest_bytes), ==, 4000 * 4096);
+    for (unsigned i = 0; i < 5 * PER_WINDOW; i++) {
+        sample(&r, 4000, 1000);
+    }
+    g_assert_cmpuint(r.found, ==, 1);
+    g_assert_cmpuint(atomic_load(&r.st.stalls), ==, 1);
+}
+
+/* Terabytes: a thousandth in a window, but a good part of what was sent. */
+static void test_large_and_slow(void)
+{
+    uint64_t remaining = UINT64_C(1) << 30;
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 50 * PER_WINDOW; i++) {
+        sample(&r, remaining, 100000);
+        remaining -= 30000;
+    }
+    g_assert_cmpuint(r.found, ==, 0);
+}
+
+/* Bursts: up and down, but the low points go down. */
+static void test_bursts(void)
+{
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 20 * PER_WINDOW; i++) {
+        uint64_t base = 400000 - 4000 * i;
+
+        sample(&r, i % PER_WINDOW == 2 ? base : base + 50000, 10000);
+    }
+    g_assert_cmpuint(r.found, ==, 0);
+}
+
+/* Low points that stay, however high the others. */
+static void test_bursts_stalled(void)
+{
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 20 * PER_WINDOW; i++) {
+        sample(&r, i % PER_WINDOW == 2 ? 5000 : 90000 - 100 * i, 10000);
+    }
+    g_assert_cmpuint(r.found, ==, 1);
+}
+
+/* Over, and again. */
+static void test_again(void)
+{
+    uint64_t remaining = 100000;
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 4 * PER_WINDOW; i++) {
+        sample(&r, remaining, 1000);
+    }
+    g_assert_cmpuint(r.found, ==, 1);
+    for (unsigned i = 0; i < 4 * PER_WINDOW; i++) {
+        remaining -= 500;
+        sample(&r, remaining, 1000);
+    }
+    g_assert_cmpint(stall_since_ns(&r.st), ==, 0);
+    for (unsigned i = 0; i < 4 * PER_WINDOW; i++) {
+        sample(&r, remaining, 1000);
+    }
+    g_assert_cmpuint(r.found, ==, 2);
+    g_assert_cmpuint(atomic_load(&r.st.stalls), ==, 2);
+}
+
+/* A peer that takes nothing is a stall, too. */
+static void test_nothing_sent(void)
+{
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 3 * PER_WINDOW; i++) {
+        sample(&r, 4000, 0);
+    }
+    g_assert_cmpuint(r.found, ==, 1);
+}
+
+/* Dear samples come less often. */
+static void test_cost(void)
+{
+    Run r;
+
+    begin(&r);
+    sample(&r, 1, 0);
+    r.st.cost_ns = STALL_SAMPLE_NS;
+    g_assert_false(stall_sample_is_due(&r.st, r.now_ns + 19 * STALL_SAMPLE_NS));
+    g_assert_true(stall_sample_is_due(&r.st, r.now_ns + 20 * STALL_SAMPLE_NS));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/migration-stall/flat", test_flat);
+    g_test_add_func("/migration-stall/large-and-slow", test_large_and_slow);
+    g_test_add_func("/migration-stall/bursts", test_bursts);
+    g_test_add_func("/migration-stall/bursts-stalled", test_bursts_stalled);
+    g_test_add_func("/migration-stall/again", test_again);
+    g_test_add_func("/migration-stall/nothing-sent", test_nothing_sent);
+    g_test_add_func("/migration-stall/cost", test_cost);
+    return g_test_run();
+}
