@@ -71,6 +71,12 @@ int ram_create_memfd(const char *name, uint64_t size, bool hugetlb,
                      uint64_t hugetlb_size, bool seal, Error **errp);
 int ram_open_file(const char *path, uint32_t ram_flags, Error **errp);
 
+/*
+ * The name of the block that @ptr lies in, for a signal handler on its way
+ * out: it never waits. NULL: in none, or the list is held just now.
+ */
+const char *ram_idstr_try(const void *ptr, ram_addr_t *offset);
+
 /* Install the SIGBUS handler once (ram-sigbus.c). */
 void ram_sigbus_init(void);
 

@@ -562,12 +562,11 @@ RAMBlock *qemu_get_ram_block(ram_addr_t addr)
     return NULL;
 }
 
-RAMBlock *qemu_ram_block_from_host(const void *ptr, ram_addr_t *offset)
+static RAMBlock *block_from_host_locked(const uint8_t *host, ram_addr_t *offset)
+    TSA_REQUIRES(ram_list.lock)
 {
-    const uint8_t *host = ptr;
     RAMBlock *rb;
 
-    QEMU_LOCK_GUARD(&ram_list.lock);
     RAMBLOCK_FOREACH (rb) {
         if (host >= rb->host && (uint64_t)(host - rb->host) < rb->max_length) {
             *offset = host - rb->host;
@@ -575,6 +574,24 @@ RAMBlock *qemu_ram_block_from_host(const void *ptr, ram_addr_t *offset)
         }
     }
     return NULL;
+}
+
+RAMBlock *qemu_ram_block_from_host(const void *ptr, ram_addr_t *offset)
+{
+    QEMU_LOCK_GUARD(&ram_list.lock);
+    return block_from_host_locked(ptr, offset);
+}
+
+const char *ram_idstr_try(const void *ptr, ram_addr_t *offset)
+{
+    const RAMBlock *rb;
+
+    if (!qemu_mutex_trylock(&ram_list.lock)) {
+        return NULL;
+    }
+    rb = block_from_host_locked(ptr, offset);
+    qemu_mutex_unlock(&ram_list.lock);
+    return rb ? rb->idstr : NULL;
 }
 
 uint64_t qemu_ram_bytes_total(void)

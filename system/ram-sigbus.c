@@ -32,6 +32,40 @@ static void write_stderr(const char *text)
     (void)ret;
 }
 
+/* snprintf() is not for signal handlers. */
+static void write_stderr_hex(uint64_t value)
+{
+    char text[2 + 16 + 1] = "0x";
+    int digits = 1;
+
+    while (digits < 16 && value >> (4 * digits)) {
+        digits++;
+    }
+    for (int i = 0; i < digits; i++) {
+        text[2 + i] = "0123456789abcdef"[value >> (4 * (digits - 1 - i)) & 15];
+    }
+    write_stderr(text);
+}
+
+static void write_reason(const void *addr)
+{
+    ram_addr_t offset;
+    const char *name = ram_idstr_try(addr, &offset);
+
+    write_stderr("SIGBUS: the host has no memory ");
+    if (name) {
+        write_stderr("for RAM block '");
+        write_stderr(name);
+        write_stderr("' at offset ");
+        write_stderr_hex(offset);
+    } else {
+        write_stderr("at address ");
+        write_stderr_hex((uintptr_t)addr);
+    }
+    write_stderr(" (file system or pool of huge pages full, or file "
+                 "truncated)\n");
+}
+
 static void sigbus_handler(int sig, siginfo_t *info, void *ucontext)
 {
     if (sigbus_guard.active) {
@@ -42,8 +76,7 @@ static void sigbus_handler(int sig, siginfo_t *info, void *ucontext)
                         NULL);
         siglongjmp(sigbus_guard.env, 1);
     }
-    write_stderr("SIGBUS: the host could not supply a page of memory (file "
-                 "system or pool of huge pages full, or file truncated)\n");
+    write_reason(info->si_addr);
     signal(sig, SIG_DFL);
     raise(sig);
 }

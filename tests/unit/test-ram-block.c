@@ -235,6 +235,27 @@ static void test_sigbus_is_an_error(void)
     qemu_ram_free(rb);
 }
 
+/* Outside of a guarded access it is a death, but one that says of what. */
+static void test_sigbus_names_block(void)
+{
+    int fd = memfd_create("cut", MFD_CLOEXEC);
+    RAMBlock *rb;
+
+    if (!g_test_subprocess()) {
+        g_test_trap_subprocess(NULL, 0, 0);
+        g_test_trap_assert_failed();
+        g_test_trap_assert_stderr("*SIGBUS: the host has no memory for RAM "
+                                  "block 'cut.ram' at offset 0x9000 *");
+        close(fd);
+        return;
+    }
+    rb = qemu_ram_alloc_from_fd(16 * PAGE, RAM_SHARED, fd, 0, NULL,
+                                &error_abort);
+    qemu_ram_set_idstr(rb, "cut.ram", &error_abort);
+    g_assert_cmpint(ftruncate(fd, 8 * PAGE), ==, 0);
+    *(volatile uint8_t *)((uint8_t *)qemu_ram_get_host_addr(rb) + 9 * PAGE) = 1;
+}
+
 static void test_resize(void)
 {
     RAMBlock *rb = qemu_ram_alloc_resizeable(4 * PAGE, 8 * PAGE, NULL,
@@ -270,6 +291,7 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/shared", test_shared);
     g_test_add_func("/memory/file", test_file);
     g_test_add_func("/memory/sigbus-is-an-error", test_sigbus_is_an_error);
+    g_test_add_func("/memory/sigbus-names-block", test_sigbus_names_block);
     g_test_add_func("/memory/resize", test_resize);
     return g_test_run();
 }
