@@ -8,7 +8,7 @@
 #define MAX_COLUMNS 24
 
 static struct {
-    FILE *json;
+    FILE *json, *text;
     const char *table; /* whose header was printed last */
     unsigned nr_rows;
     unsigned n; /* columns of the present row */
@@ -16,17 +16,40 @@ static struct {
     char cells[MAX_COLUMNS][48];
 } out;
 
+static FILE *open_file(const char *dir, const char *name, const char *suffix)
+{
+    g_autofree char *path = g_strdup_printf("%s/%s.%s", dir, name, suffix);
+    FILE *f;
+
+    g_mkdir_with_parents(dir, 0777);
+    f = fopen(path, "w");
+    if (!f) {
+        fprintf(stderr, "%s: %s\n", path, g_strerror(errno));
+        exit(1);
+    }
+    return f;
+}
+
+void bench_say(const char *fmt, ...)
+{
+    va_list ap, again;
+
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    vprintf(fmt, ap);
+    fflush(stdout);
+    if (out.text) {
+        vfprintf(out.text, fmt, again);
+    }
+    va_end(again);
+    va_end(ap);
+}
+
 void bench_out_begin(const char *dir, const char *name)
 {
     if (dir) {
-        g_autofree char *path = g_strdup_printf("%s/%s.json", dir, name);
-
-        g_mkdir_with_parents(dir, 0777);
-        out.json = fopen(path, "w");
-        if (!out.json) {
-            fprintf(stderr, "%s: %s\n", path, g_strerror(errno));
-            exit(1);
-        }
+        out.json = open_file(dir, name, "json");
+        out.text = open_file(dir, name, "txt");
         fprintf(out.json, "{ \"bench\": \"%s\",\n  \"rows\": [", name);
     }
 }
@@ -75,17 +98,16 @@ static int width(unsigned i)
 void bench_row_end(void)
 {
     if (out.nr_rows++ == 0) {
-        printf("\n# %s\n", out.table);
+        bench_say("\n# %s\n", out.table);
         for (unsigned i = 0; i < out.n; i++) {
-            printf(i == 0 ? "%-*s" : " %*s", width(i), out.keys[i]);
+            bench_say(i == 0 ? "%-*s" : " %*s", width(i), out.keys[i]);
         }
-        printf("\n");
+        bench_say("\n");
     }
     for (unsigned i = 0; i < out.n; i++) {
-        printf(i == 0 ? "%-*s" : " %*s", width(i), out.cells[i]);
+        bench_say(i == 0 ? "%-*s" : " %*s", width(i), out.cells[i]);
     }
-    printf("\n");
-    fflush(stdout);
+    bench_say("\n");
     if (out.json) {
         fprintf(out.json, " }");
     }
@@ -96,6 +118,7 @@ void bench_out_end(void)
     if (out.json) {
         fprintf(out.json, "\n  ]\n}\n");
         fclose(out.json);
+        fclose(out.text);
     }
 }
 

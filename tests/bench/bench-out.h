@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Results of a benchmark: a table on stdout, and the same rows as JSON.
+ * Results of a benchmark: tables on stdout, and the same in files.
  *
  *   bench_out_begin(dir, "name");
  *   per row:  bench_row("table"); bench_text/num(...)...; bench_row_end();
  *   bench_out_end();
  *
  * The JSON is { "bench": NAME, "rows": [ { "table": TABLE, KEY: VALUE… } ] } in
- * DIR/NAME.json; DIR NULL: none. A table's header is printed before its first
+ * DIR/NAME.json, what is printed in DIR/NAME.txt; DIR NULL: none. A table's header is printed before its first
  * row and whenever the table changes.
  *
  * Threads: one.
@@ -16,6 +16,7 @@
 #define TESTS_BENCH_BENCH_OUT_H
 
 void bench_out_begin(const char *dir, const char *name);
+void bench_say(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 void bench_row(const char *table);
 void bench_text(const char *key, const char *value);
 /* @decimals: digits after the point in the table. */

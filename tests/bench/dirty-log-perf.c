@@ -316,21 +316,21 @@ int main(int argc, char **argv)
         fprintf(stderr, "options out of range\n");
         return 1;
     }
+    bench_out_begin(bench_arg_str(argc, argv, "out"), "dirty-log-perf");
     make_guest();
-    printf("# %u vCPUs of %" PRIu64 " MiB, %u iterations, %u slots, %u %% "
-           "written%s, clear by %" PRIu64 " pages, median of %u runs\n",
-           opt.vcpus, opt.pages_per_vcpu * PAGE / MiB, opt.iterations,
-           opt.slots, opt.write_share, opt.random ? " at random" : "",
-           opt.clear_chunk ? opt.clear_chunk : vm.slot_pages, opt.runs);
+    bench_say("# %u vCPUs of %" PRIu64 " MiB, %u iterations, %u slots, %u %% "
+              "written%s, clear by %" PRIu64 " pages, median of %u runs\n",
+              opt.vcpus, opt.pages_per_vcpu * PAGE / MiB, opt.iterations,
+              opt.slots, opt.write_share, opt.random ? " at random" : "",
+              opt.clear_chunk ? opt.clear_chunk : vm.slot_pages, opt.runs);
     t = bench_now_s();
     write_pages(opt.pages_per_vcpu);
-    printf("# populate: %.1f ms\n", (bench_now_s() - t) * 1e3);
+    bench_say("# populate: %.1f ms\n", (bench_now_s() - t) * 1e3);
     for (unsigned nr = 0; nr < opt.runs; nr++) {
         for (unsigned i = 0; i < ARRAY_SIZE(engines); i++) {
             run(&engines[i], &results[i], nr);
         }
     }
-    bench_out_begin(bench_arg_str(argc, argv, "out"), "dirty-log-perf");
     for (unsigned i = 0; i < ARRAY_SIZE(engines); i++) {
         report(&engines[i], &results[i]);
     }
