@@ -2,11 +2,11 @@
 /* Marking and taking dirty pages: see include/system/dirty-memory.h. */
 #include "qemu/osdep.h"
 
+#include "qemu/bitmap-summary.h"
 #include "qemu/sweep.h"
 #include "system/memory.h"
 
 #include "dirty-stats.h"
-#include "dirty-summary.h"
 #include "memory-internal.h"
 #include "ram-block-internal.h"
 
@@ -227,52 +227,26 @@ typedef struct Take {
 } Take;
 
 /* Bits [@bit, @end) of the block's bitmap. */
-static void take_bits(Take *t, uint64_t bit, uint64_t end)
+static void take_bits(void *opaque, uint64_t bit, uint64_t end)
 {
+    Take *t = opaque;
     uint64_t found;
 
-    if (bit < end) {
-        t->nr_new += bitmap_sweep(t->bmap, bit - t->rb->dirty_phase,
-                                  t->rb->dirty[t->client], bit, end - bit,
-                                  SWEEP_SRC_ATOMIC, &found);
-        t->nr_found += found;
-        t->words += BIT_WORD(end - 1) - BIT_WORD(bit) + 1;
-    }
-}
-
-/* Whole units [@first, @end): those that the summary names. */
-static void take_units(Take *t, uint64_t first, uint64_t end)
-{
-    for (uint64_t w = first / 64; w * 64 < end; w++) {
-        uint64_t bits = summary_take(t->rb->summary[t->client], w, first,
-                                     end - 1);
-
-        t->words++;
-        while (bits) {
-            /* A run of them at once. */
-            unsigned from = __builtin_ctzll(bits), n;
-            uint64_t rest = ~(bits >> from);
-
-            n = rest ? __builtin_ctzll(rest) : 64;
-            take_bits(t, (w * 64 + from) * SUMMARY_UNIT_BITS,
-                      (w * 64 + from + n) * SUMMARY_UNIT_BITS);
-            bits = from + n < 64 ? bits & (UINT64_MAX << (from + n)) : 0;
-        }
-    }
+    t->nr_new += bitmap_sweep(t->bmap, bit - t->rb->dirty_phase,
+                              t->rb->dirty[t->client], bit, end - bit,
+                              SWEEP_SRC_ATOMIC, &found);
+    t->nr_found += found;
+    t->words += BIT_WORD(end - 1) - BIT_WORD(bit) + 1;
 }
 
 static void take_range(Take *t, uint64_t bit, uint64_t end)
 {
-    uint64_t first = DIV_ROUND_UP(bit, SUMMARY_UNIT_BITS);
-    uint64_t last = end / SUMMARY_UNIT_BITS;
-
-    if (!t->rb->summary[t->client] || first >= last) {
+    if (t->rb->summary[t->client]) {
+        t->words += summary_walk(t->rb->summary[t->client], bit, end, take_bits,
+                                 t);
+    } else if (bit < end) {
         take_bits(t, bit, end);
-        return;
     }
-    take_bits(t, bit, first * SUMMARY_UNIT_BITS);
-    take_units(t, first, last);
-    take_bits(t, last * SUMMARY_UNIT_BITS, end);
 }
 
 /* Takes; @found: pages that were dirty, new in @bmap or not. */

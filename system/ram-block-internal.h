@@ -7,7 +7,7 @@
 #ifndef SYSTEM_RAM_BLOCK_INTERNAL_H
 #define SYSTEM_RAM_BLOCK_INTERNAL_H
 
-#include "qemu/bitmap.h"
+#include "qemu/bitmap-summary.h"
 #include "system/dirty-memory.h"
 #include "system/ram-block.h"
 
@@ -31,7 +31,7 @@ struct RAMBlock {
      * 64, which is 0 but for tests. Lock-free: dirty-memory.h's contract.
      */
     uint64_t *dirty[DIRTY_MEMORY_NUM];
-    uint64_t *summary[DIRTY_MEMORY_NUM]; /* dirty-summary.h; CODE: NULL */
+    uint64_t *summary[DIRTY_MEMORY_NUM]; /* CODE: NULL; engines change it */
     unsigned dirty_phase;
     uint64_t created; /* ordinal, for the list's order */
 

@@ -6,7 +6,6 @@
 #include "qemu/main-loop.h"
 #include "system/memory.h"
 
-#include "dirty-summary.h"
 #include "ram-block-internal.h"
 
 /* The process has one RAM address space. */

@@ -5,7 +5,7 @@
  * Three bitmaps per armed block, one bit per page:
  *
  *   writable   a vCPU may have a write entry: stores go unseen
- *   log        written, not collected
+ *   log        written, not collected; with a summary above it
  *   collected  published to the block's bitmaps, not cleaned yet
  *
  *   clean page     writable 0
@@ -33,7 +33,7 @@
 #include <sys/mman.h>
 
 #include "tcg-int.h"
-#include "qemu/bitmap.h"
+#include "qemu/bitmap-summary.h"
 #include "qemu/error.h"
 #include "qemu/sweep.h"
 #include "qemu/timer.h"
@@ -90,6 +90,7 @@ void tcg_page_bitmap_free(const TcgRam *ram, uint64_t **map)
 static void free_bitmaps(TcgRam *ram)
 {
     tcg_page_bitmap_free(ram, &ram->log);
+    g_clear_pointer(&ram->log_summary, g_free);
     tcg_page_bitmap_free(ram, &ram->writable);
     tcg_page_bitmap_free(ram, &ram->collected);
 }
@@ -99,7 +100,9 @@ static bool alloc_bitmaps(TcgRam *ram)
     ram->log = tcg_page_bitmap_new(ram);
     ram->writable = tcg_page_bitmap_new(ram);
     ram->collected = tcg_page_bitmap_new(ram);
-    if (ram->log && ram->writable && ram->collected) {
+    ram->log_summary = g_try_new0(uint64_t,
+                                  bits_to_words(summary_bits(ram->nr_pages)));
+    if (ram->log && ram->log_summary && ram->writable && ram->collected) {
         return true;
     }
     free_bitmaps(ram);
@@ -116,13 +119,18 @@ static bool bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
     /*
      * Also when the page was writable already: the vCPU that made it so may
      * not have got to this yet, and a collect that comes after our store must
-     * find the page.
+     * find the page. The same goes for the summary.
      */
-    if (!test_bit_atomic(page, ram->log) &&
-        !test_bit_atomic(page, ram->collected) &&
-        !test_and_set_bit_atomic(page, ram->log)) {
-        tcg_count(&v->stats.dirty_faults);
+    if (!test_bit_atomic(page, ram->log)) {
+        if (test_bit_atomic(page, ram->collected)) {
+            return true;
+        }
+        if (!test_and_set_bit_atomic(page, ram->log)) {
+            tcg_count(&v->stats.dirty_faults);
+        }
     }
+    tcg_test_point(TCG_POINT_UNLISTED, v);
+    summary_mark(ram->log_summary, page, 1);
     return true;
 }
 
@@ -166,10 +174,15 @@ static void bitmap_stop(RAMBlock *const *blocks, size_t nr_blocks)
     }
 }
 
-/* Returns the number of pages found. */
-static uint64_t collect_chunk(TcgRam *ram, uint64_t page, uint64_t nr_pages)
+typedef struct Collect {
+    TcgRam *ram;
+    uint64_t found;
+} Collect;
+
+static void collect_chunk(Collect *c, uint64_t page, uint64_t nr_pages)
 {
     uint64_t taken[CHUNK_WORDS] = { 0 };
+    TcgRam *ram = c->ram;
     uint64_t found = bitmap_sweep(taken, 0, ram->log, page, nr_pages,
                                   SWEEP_SRC_ATOMIC, NULL);
 
@@ -179,24 +192,30 @@ static uint64_t collect_chunk(TcgRam *ram, uint64_t page, uint64_t nr_pages)
                      SWEEP_SRC_KEEP | SWEEP_DEST_ATOMIC, NULL);
         ram_block_merge_dirty(ram->rb, page, taken, 0, nr_pages, 0,
                               DIRTY_CLIENTS_NOCODE);
+        c->found += found;
     }
-    return found;
+}
+
+static void collect_pages(void *opaque, uint64_t page, uint64_t end)
+{
+    while (page < end) {
+        uint64_t n = MIN(end - page, CHUNK_BITS - page % CHUNK_BITS);
+
+        collect_chunk(opaque, page, n);
+        page += n;
+    }
 }
 
 static void collect_ram(TcgRam *ram, ram_addr_t start, ram_addr_t length)
 {
-    uint64_t page = start >> TCG_PAGE_BITS, end, found = 0;
+    uint64_t page = start >> TCG_PAGE_BITS, end;
+    Collect c = { .ram = ram };
     int64_t begin_ns = get_clock();
 
     end = MIN(DIV_ROUND_UP(start + length, TCG_PAGE_SIZE), ram->nr_pages);
-    while (page < end) {
-        uint64_t n = MIN(end - page, CHUNK_BITS - page % CHUNK_BITS);
-
-        found += collect_chunk(ram, page, n);
-        page += n;
-    }
-    if (found) {
-        add(&measured.collected_pages, found);
+    summary_walk(ram->log_summary, page, end, collect_pages, &c);
+    if (c.found) {
+        add(&measured.collected_pages, c.found);
         add(&measured.collect_ns, get_clock() - begin_ns);
     } else {
         add(&measured.scanned_bytes, length);

@@ -158,7 +158,7 @@ static void make_dirty(TcgVcpu *v, TcgRam *ram, uint64_t page)
           BIT_MASK(page))) {
         tcg_count(&v->stats.dirty_faults);
     }
-    tcg_test_point(TCG_POINT_DBM_UNLISTED, v);
+    tcg_test_point(TCG_POINT_UNLISTED, v);
 }
 
 static bool dbm_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)

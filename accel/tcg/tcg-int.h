@@ -117,10 +117,10 @@ struct TcgRam {
     TcgMarkFunc *_Atomic mark;
     /* Which pages a vCPU may have a write entry for; of all trackers. */
     uint64_t *writable;
-    uint64_t *collected; /* bitmap-tracker.c, dbm-tracker.c */
-    uint64_t *log;       /* bitmap-tracker.c */
-    struct TcgDbm *dbm;  /* dbm-tracker.c */
-    uint32_t slot;       /* ring-tracker.c; constant */
+    uint64_t *collected;         /* bitmap-tracker.c, dbm-tracker.c */
+    uint64_t *log, *log_summary; /* bitmap-tracker.c */
+    struct TcgDbm *dbm;          /* dbm-tracker.c */
+    uint32_t slot;               /* ring-tracker.c; constant */
 };
 
 /*
@@ -391,7 +391,7 @@ typedef enum TcgTestPoint {
     TCG_POINT_FAULT,          /* page found clean, nothing marked yet */
     TCG_POINT_FAULT_HALF,     /* writable set, log not yet */
     TCG_POINT_RING_PUSHED,    /* in the ring, writable not yet */
-    TCG_POINT_DBM_UNLISTED,   /* writable set, group not in the summary */
+    TCG_POINT_UNLISTED,       /* page in its bitmap, not in the summary */
     TCG_POINT_DBM_DELISTED,   /* collect took the summary, read no page */
     TCG_POINT_MARKED,         /* marked, store not done */
     TCG_POINT_STORED,         /* slow store done, vCPU still inside */

@@ -8,6 +8,8 @@
  */
 #include "qemu/osdep.h"
 
+#include <sys/mman.h>
+
 #include "tcg-int.h"
 #include "qemu/bitmap.h"
 #include "qemu/timer.h"
@@ -60,9 +62,11 @@ TcgRam *tcg_ram_get(RAMBlock *rb)
     ram->nr_pages = DIV_ROUND_UP(qemu_ram_get_max_length(rb), TCG_PAGE_SIZE);
     ram->code_dirty = ram_block_dirty_bitmap(rb, DIRTY_MEMORY_CODE,
                                              &ram->code_dirty_first);
-    /* Mostly never touched: the allocator maps zero pages for it. */
-    ram->code_mask = calloc(ram->nr_pages, sizeof(*ram->code_mask));
-    g_assert(ram->code_mask);
+    /* Mostly never touched: not to be counted as memory that is needed. */
+    ram->code_mask = mmap(NULL, ram->nr_pages * sizeof(*ram->code_mask),
+                          PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    g_assert(ram->code_mask != MAP_FAILED);
     n = atomic_load_explicit(&ram_list.nr, memory_order_relaxed);
     g_assert(n < MAX_RAMS);
     ram->slot = n;

@@ -22,6 +22,10 @@
  * is misaligned for it. It is run over the first GiB and its time scaled up;
  * its cleans are counted, and cost nothing here, where a kernel's would.
  *
+ * A second table has the software engine's trackers in the place of collect:
+ * one block, a vCPU that has written that many pages, evenly spread. What its
+ * trackers read of it then is what the vCPU wrote, not what the guest has.
+ *
  * Words are those that the parts looked at, of logs, block bitmaps and their
  * summary.
  *
@@ -39,6 +43,7 @@
 #include "system/dirty-tracker.h"
 #include "system/memory.h"
 #include "system/ram-block.h"
+#include "../unit/tcg-harness.h"
 
 #define PAGE       DIRTY_PAGE_SIZE
 #define MIG        DIRTY_MEMORY_MIGRATION
@@ -148,7 +153,7 @@ static void add_block(uint64_t bytes, unsigned phase)
     g_autofree char *name = g_strdup_printf("ram%u", vm.nr);
 
     if (vm.nr == 0) {
-        at = 0;
+        at = UINT64_C(1) << 40; /* past the harness' own */
     }
     if (phase) {
         qemu_ram_set_next_offset_for_test((UINT64_C(1) << 50) + at * 2 +
@@ -193,10 +198,8 @@ static void make_guest(uint64_t bytes, bool many)
     }
 }
 
-static void drop_guest(void)
+static void free_guest(void)
 {
-    memory_global_dirty_log_stop(GLOBAL_DIRTY_MIGRATION);
-    memory_listener_unregister(&vhost);
     for (unsigned i = 0; i < vm.nr; i++) {
         memory_region_del_subregion(get_system_memory(), &regions[i]);
         memory_region_destroy(&regions[i]);
@@ -204,6 +207,13 @@ static void drop_guest(void)
         g_free(vm.blocks[i].vhost);
         g_free(vm.blocks[i].bmap);
     }
+}
+
+static void drop_guest(void)
+{
+    memory_global_dirty_log_stop(GLOBAL_DIRTY_MIGRATION);
+    memory_listener_unregister(&vhost);
+    free_guest();
 }
 
 /* ---- densities ---- */
@@ -387,6 +397,81 @@ static void measure(const char *layout, uint64_t gib, double percent,
     bench_row_end();
 }
 
+/* ---- the software engine's trackers ---- */
+
+/* As if @v had stored to it; as in prepare_write() of accel/tcg/tlb.c. */
+static void write_page(TcgVcpu *v, TcgRam *ram, uint64_t page)
+{
+    TcgMarkFunc *mark = atomic_load(&ram->mark);
+
+    while (!mark(v, ram, page)) {
+        tcg_ring_make_room(v);
+    }
+}
+
+static void measure_engine(TcgVcpu *v, const DirtyTrackerOps *ops, uint64_t gib,
+                           uint64_t nr, unsigned runs)
+{
+    double collect[MAX_RUNS], total[MAX_RUNS], t;
+    Block *b = &vm.blocks[0];
+    TcgRam *ram = tcg_ram_get(b->rb);
+    DirtyTrackerGroups g0 = { 0 }, g1 = { 0 };
+    uint64_t found = 0;
+
+    dirty_tracker_select(ops, &error_abort);
+    memory_global_dirty_log_start(GLOBAL_DIRTY_MIGRATION, &error_abort);
+    clear_sets();
+    for (unsigned i = 0; i < runs; i++) {
+        tcg_enter(v);
+        for (uint64_t k = 0; k < nr; k++) {
+            write_page(v, ram, k * (b->pages / nr));
+        }
+        tcg_leave(v);
+        if (ops->groups) {
+            ops->groups(&g0);
+        }
+        t = bench_now_s();
+        memory_global_dirty_log_sync(false);
+        collect[i] = bench_now_s() - t;
+        found = ram_block_collect_dirty(b->rb, 0, b->pages * PAGE, MIG,
+                                        b->bmap);
+        total[i] = bench_now_s() - t;
+        if (ops->groups) {
+            ops->groups(&g1);
+        }
+        ram_block_clean(b->rb, 0, nr ? b->pages * PAGE : PAGE);
+        clear_sets();
+    }
+    memory_global_dirty_log_stop(GLOBAL_DIRTY_MIGRATION);
+    g_assert_cmpuint(found, ==, nr);
+
+    bench_row("trackers");
+    bench_text("engine", ops->name);
+    bench_num("GiB", gib, 0);
+    bench_num("pages", found, 0);
+    bench_num("collect ms", bench_median(collect, runs) * 1e3, 3);
+    bench_num("sync ms", bench_median(total, runs) * 1e3, 3);
+    bench_num("entries", g1.entries_scanned - g0.entries_scanned, 0);
+    bench_row_end();
+}
+
+static void measure_engines(TcgVcpu *v, uint64_t gib, unsigned runs)
+{
+    static const DirtyTrackerOps *const ops[] = { &tcg_bitmap_tracker,
+                                                  &tcg_ring_tracker,
+                                                  &tcg_dbm_tracker };
+    static const uint64_t pages[] = { 0, 1000, 100000 };
+
+    vm.nr = 0;
+    add_block(gib * GiB, 0);
+    for (unsigned i = 0; i < ARRAY_SIZE(ops); i++) {
+        for (unsigned k = 0; k < ARRAY_SIZE(pages); k++) {
+            measure_engine(v, ops[i], gib, pages[k], runs);
+        }
+    }
+    free_guest();
+}
+
 static const uint64_t sizes_gib[] = { 1, 16, 256, 1024, 4096, 12288 };
 static const double densities[] = { 0, 0.1, 1, 5, 10, 100 };
 
@@ -408,13 +493,14 @@ int main(int argc, char **argv)
 {
     uint64_t max = bench_arg(argc, argv, "max", 12 * TiB) / GiB;
     unsigned runs = bench_arg(argc, argv, "runs", 3);
+    TcgVcpu *v;
 
     if (runs < 1 || runs > MAX_RUNS) {
         fprintf(stderr, "--runs: 1 to %u\n", MAX_RUNS);
         return 1;
     }
-    main_loop_init();
-    get_system_memory();
+    guest_init();
+    v = guest_vcpu("cortex-a57");
     dirty_tracker_select(&mock, &error_abort);
     bench_out_begin(bench_arg_str(argc, argv, "out"), "sync-bench");
     for (unsigned i = 0; i < ARRAY_SIZE(sizes_gib); i++) {
@@ -423,6 +509,11 @@ int main(int argc, char **argv)
             if (sizes_gib[i] > 1) {
                 measure_size(sizes_gib[i], true, runs);
             }
+        }
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(sizes_gib); i++) {
+        if (sizes_gib[i] <= max) {
+            measure_engines(v, sizes_gib[i], runs);
         }
     }
     bench_out_end();

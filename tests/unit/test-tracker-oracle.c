@@ -35,7 +35,7 @@ const TrackerEngine tracker_engines[] = {
     {
         .name = "dbm",
         .ops = &tcg_dbm_tracker,
-        .half = TCG_POINT_DBM_UNLISTED,
+        .half = TCG_POINT_UNLISTED,
     },
     {
         .name = "ring-256",
