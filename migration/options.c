@@ -259,6 +259,13 @@ bool migration_options_init(Error **errp)
                  o->avail_switchover_bandwidth);
     atomic_store(&opts.downtime_limit_ms, o->downtime_limit_ms);
     set_zero_page_detection(o->zero_page_detection);
+    if (o->throttle_initial > o->throttle_max) {
+        error_setg(errp,
+                   "max-cpu-throttle must be at least x-cpu-throttle-initial "
+                   "(%u), not %u",
+                   o->throttle_initial, o->throttle_max);
+        return false;
+    }
     throttle_options_init((const uint64_t[THROTTLE_OPTION__MAX]){
         [THROTTLE_OPTION_TRIGGER] = o->throttle_trigger,
         [THROTTLE_OPTION_INITIAL] = o->throttle_initial,

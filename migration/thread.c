@@ -273,7 +273,7 @@ static bool sync_is_due(MigrationState *s, const Rounds *r, bool nothing_owed)
 static void look_for_stall(MigrationState *s, const Rounds *r)
 {
     const RamSave *rs = ram_save_state();
-    int64_t begin_ns = get_clock();
+    int64_t begin_ns = get_clock(), needed_ns;
     DowntimeInputs in;
     bool is_new;
 
@@ -284,13 +284,15 @@ static void look_for_stall(MigrationState *s, const Rounds *r)
                           rs->owed_pages + ram_pending_pages(rs),
                           rs->sent_pages);
     in = migration_downtime_inputs(s, atomic_load(&s->stall.lowest_bytes));
-    atomic_store(&s->stall.needed_ns, downtime_predict_ns(&in));
+    needed_ns = downtime_predict_ns(&in);
+    needed_ns = needed_ns == INT64_MAX ? 0 : needed_ns;
+    atomic_store(&s->stall.needed_ns, needed_ns);
     s->stall.cost_ns = get_clock() - begin_ns;
     if (is_new && migrate_events()) {
         qapi_event_send_migration_stalled(
             in.remaining_bytes, downtime_bandwidth(&in),
             STAT_GET(&s->stats, dirty_pages_rate) * DIRTY_PAGE_SIZE,
-            downtime_predict_ns(&in) / 1000);
+            needed_ns / 1000);
     }
 }
 

@@ -471,8 +471,12 @@ static void test_parameters(void)
 {
     QTestState *s = qtest_start("-M none -global "
                                 "migration.x-cpu-throttle-initial=25");
-    g_autofree char *set = NULL, *text = NULL;
+    g_autofree char *set = NULL, *text = NULL, *err = NULL;
 
+    g_assert_cmpint(
+        qtest_run("-M none -global migration.max-cpu-throttle=19", NULL, &err),
+        ==, 1);
+    g_assert_nonnull(strstr(err, "(20), not 19"));
     expect_fail(s, "'cpu-throttle-initial':0", "between 1 and 99");
     expect_fail(s, "'cpu-throttle-initial':100", "between 1 and 99");
     expect_fail(s, "'cpu-throttle-increment':0", "between 1 and 99");
