@@ -241,13 +241,32 @@ static void set_zero_page_detection(ZeroPageDetection z)
     atomic_store(&opts.detect_zero, z != ZERO_PAGE_DETECTION_NONE);
 }
 
+/* What single properties cannot check. */
+static bool check_properties(const MigrationOptionsObject *o, Error **errp)
+{
+    if (o->throttle_initial > o->throttle_max) {
+        error_setg(errp,
+                   "max-cpu-throttle must be at least x-cpu-throttle-initial "
+                   "(%u), not %u",
+                   o->throttle_initial, o->throttle_max);
+        return false;
+    }
+    if (o->caps[MIGRATION_CAPABILITY_AUTO_CONVERGE] &&
+        o->caps[MIGRATION_CAPABILITY_DIRTY_LIMIT]) {
+        error_setg(errp, "x-dirty-limit and x-auto-converge both throttle the "
+                         "guest: only one of them can be on");
+        return false;
+    }
+    return true;
+}
+
 bool migration_options_init(Error **errp)
 {
     MigrationOptionsObject *o = MIGRATION_OPTIONS(
         object_new(TYPE_MIGRATION_OPTIONS));
 
     assert(!opts.props);
-    if (!object_apply_globals(OBJECT(o), errp)) {
+    if (!object_apply_globals(OBJECT(o), errp) || !check_properties(o, errp)) {
         object_unref(o);
         return false;
     }
@@ -259,13 +278,6 @@ bool migration_options_init(Error **errp)
                  o->avail_switchover_bandwidth);
     atomic_store(&opts.downtime_limit_ms, o->downtime_limit_ms);
     set_zero_page_detection(o->zero_page_detection);
-    if (o->throttle_initial > o->throttle_max) {
-        error_setg(errp,
-                   "max-cpu-throttle must be at least x-cpu-throttle-initial "
-                   "(%u), not %u",
-                   o->throttle_initial, o->throttle_max);
-        return false;
-    }
     throttle_options_init((const uint64_t[THROTTLE_OPTION__MAX]){
         [THROTTLE_OPTION_TRIGGER] = o->throttle_trigger,
         [THROTTLE_OPTION_INITIAL] = o->throttle_initial,

@@ -471,12 +471,17 @@ static void test_parameters(void)
 {
     QTestState *s = qtest_start("-M none -global "
                                 "migration.x-cpu-throttle-initial=25");
-    g_autofree char *set = NULL, *text = NULL, *err = NULL;
+    g_autofree char *set = NULL, *text = NULL, *err = NULL, *both = NULL;
 
     g_assert_cmpint(
         qtest_run("-M none -global migration.max-cpu-throttle=19", NULL, &err),
         ==, 1);
     g_assert_nonnull(strstr(err, "(20), not 19"));
+    g_assert_cmpint(qtest_run("-M none -global migration.x-dirty-limit=on "
+                              "-global migration.x-auto-converge=on",
+                              NULL, &both),
+                    ==, 1);
+    g_assert_nonnull(strstr(both, "only one of them"));
     expect_fail(s, "'cpu-throttle-initial':0", "between 1 and 99");
     expect_fail(s, "'cpu-throttle-initial':100", "between 1 and 99");
     expect_fail(s, "'cpu-throttle-increment':0", "between 1 and 99");
