@@ -9,6 +9,7 @@
 
 #include "qapi/qapi-commands-migration.h"
 #include "qemu/timer.h"
+#include "system/dirty-auto.h"
 #include "system/cpu-throttle.h"
 #include "system/dirty-choice.h"
 #include "system/dirty-limit.h"
@@ -215,6 +216,7 @@ static MigrationDetails *details(MigrationState *s, bool ended)
     d->idle_time = STAT_GET(&s->stats, idle_ns) / NS_PER_MS;
     d->recent_rounds = rounds_info(&s->stats);
     d->blackout = blackout_info(&s->stats);
+    d->dirty_tracking = dirty_auto_query();
     d->throttle = throttle_info(&s->throttle);
     if (!ended) {
         d->prediction = prediction_info(&s->stats);

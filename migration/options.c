@@ -31,6 +31,7 @@ typedef struct MigrationOptionsObject {
     bool send_configuration, send_section_footer, send_switchover_start;
     bool store_global_state;
     uint8_t clear_bitmap_shift;
+    bool change_tracking;
     uint8_t throttle_trigger, throttle_initial, throttle_increment;
     uint8_t throttle_max;
     bool throttle_tailslow;
@@ -134,6 +135,11 @@ bool migrate_dirty_tracking(DirtyTrackingMode *mode)
     return opts.has_dirty_tracking;
 }
 
+bool migrate_change_tracking(void)
+{
+    return opts.props->change_tracking;
+}
+
 void migration_options_set_hooks(const MigrationOptionsHooks *hooks)
 {
     opts.hooks = hooks;
@@ -195,6 +201,8 @@ static const Property option_props[] = {
                  .set_default = true,
                  .defval = { .u = CLEAR_BITMAP_SHIFT_DEFAULT },
                  .check = check_clear_bitmap_shift),
+    DEFINE_PROP_BOOL("x-change-dirty-tracking", MigrationOptionsObject,
+                     change_tracking, false),
     DEFINE_PROP_SIZE("x-max-bandwidth", MigrationOptionsObject, max_bandwidth,
                      MAX_BANDWIDTH_DEFAULT),
     DEFINE_PROP_SIZE("avail-switchover-bandwidth", MigrationOptionsObject,
@@ -437,9 +445,9 @@ MigrationParameters *qmp_query_migrate_parameters(Error **errp)
     p->has_zero_page_detection = true;
     p->zero_page_detection = atomic_load(&opts.zero_page_detection);
     throttle_options_get(p);
-    p->has_dirty_tracking = true;
-    p->dirty_tracking = opts.has_dirty_tracking ? opts.dirty_tracking
-                                                : dirty_tracking_mode();
+    /* Absent as long as nobody said how: clients do not know it. */
+    p->has_dirty_tracking = opts.has_dirty_tracking;
+    p->dirty_tracking = opts.dirty_tracking;
     return p;
 }
 
@@ -508,6 +516,9 @@ void migration_parameters_print(GString *out)
         const ParameterInfo *info = &parameter_infos[i];
         void *value = (char *)p + info->value;
 
+        if (!*(bool *)((char *)p + info->has_value)) {
+            continue;
+        }
         g_string_append_printf(out, "%s: ", info->name);
         switch (info->kind) {
         case PARAM_ENUM:

@@ -47,6 +47,8 @@ bool migrate_store_global_state(void);
 unsigned migrate_clear_bitmap_shift(void);
 /* False: nobody said how; as it is. BQL. */
 bool migrate_dirty_tracking(DirtyTrackingMode *mode);
+/* For tests: mode auto changes the dirty tracker after each round. */
+bool migrate_change_tracking(void);
 
 /* The QOM type "migration", whose properties are what -global can set. */
 void migration_options_register_type(void);

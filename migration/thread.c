@@ -14,6 +14,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "system/cpus.h"
+#include "system/dirty-auto.h"
 #include "system/dirty-memory.h"
 #include "system/machine-info.h"
 
@@ -313,13 +314,38 @@ static bool put_off(Rounds *r, const DowntimeInputs *in)
     return true;
 }
 
+static DirtyAutoLink auto_link(MigrationState *s)
+{
+    uint64_t measured = bandwidth_bytes_per_s(&s->bandwidth);
+    uint64_t most = migrate_max_bandwidth();
+
+    return (DirtyAutoLink){
+        .owed_pages = ram_save_state()->owed_pages,
+        .chunk_pages = UINT64_C(1) << migrate_clear_bitmap_shift(),
+        .bandwidth = most && (!measured || most < measured) ? most : measured,
+    };
+}
+
+/* A sync, after which another tracker may be the better one. */
+static void sync_round(MigrationState *s)
+{
+    RamSave *rs = ram_save_state();
+    int64_t before_ns = rs->last_sync_ns;
+    DirtyAutoLink link;
+
+    ram_sync(rs, false);
+    link = auto_link(s);
+    dirty_auto_round(rs->last_sync.new_pages,
+                     (double)(rs->last_sync_ns - before_ns) / 1e9, &link);
+}
+
 /* Sync; true if the switchover may come now. */
 static bool sync_and_decide(MigrationState *s, Rounds *r)
 {
     int64_t limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS;
     DowntimeInputs in;
 
-    ram_sync(ram_save_state(), false);
+    sync_round(s);
     r->first_pass_done = true;
     r->sync_end_ns = get_clock();
     if (migrate_events()) {
@@ -382,6 +408,7 @@ static bool run_rounds(MigrationState *s, Error **errp)
     };
 
     migration_throttle_begin(s);
+    dirty_auto_begin(migrate_change_tracking());
     for (;;) {
         int64_t drain_ns;
         int done;
@@ -392,6 +419,11 @@ static bool run_rounds(MigrationState *s, Error **errp)
         }
         migration_throttle_check(s, r.first_pass_done);
         look_for_stall(s, &r);
+        if (!r.first_pass_done) {
+            DirtyAutoLink link = auto_link(s);
+
+            dirty_auto_look(&link);
+        }
         if (!wait_for_credit(s)) {
             note_rates(s, &r);
             continue;
@@ -473,6 +505,7 @@ static MigrationStatus wind_up(MigrationState *s, bool ok, Error *err)
 
     migration_throttle_end(s);
     migration_stats_rounds_end(&s->stats, get_clock());
+    dirty_auto_end();
     if (!ok) {
         note_failure(s, err);
     }

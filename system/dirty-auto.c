@@ -43,17 +43,16 @@
 static const DirtyTrackerCost guess[DIRTY_AUTO_NR] = {
     [DIRTY_AUTO_BITMAP] = { .collect_ns_per_page = 15,
                             .scan_ns_per_gib = 2000,
-                            .clean_ns_per_range = 2000,
                             .clean_ns_per_page = 1,
                             .fault_ns_per_page = 15 },
     [DIRTY_AUTO_RING] = { .collect_ns_per_page = 30, .fault_ns_per_page = 20 },
     [DIRTY_AUTO_DBM] = { .collect_ns_per_page = 15,
                          .scan_ns_per_gib = 100,
-                         .clean_ns_per_range = 2000,
                          .clean_ns_per_page = 1,
                          .fault_ns_per_page = 15 },
 };
 #define GUESS_RING_EXIT_NS 20000.0
+#define GUESS_WAIT_NS      2000.0
 
 static const char *const names[DIRTY_AUTO_NR] = {
     [DIRTY_AUTO_BITMAP] = "bitmap",
@@ -78,20 +77,41 @@ DirtyAutoEngine dirty_auto_engine(const char *name)
 
 /* ---- curves ---- */
 
-/*
- * With x = e^(-rate * span / limit): first = limit * (1 - x), and
- * second = limit * (1 - x^2), so second / first = 1 + x.
- */
-DirtyAutoCurve dirty_auto_fit(double first, double second, double span_s,
-                              double most)
+/* (1 - e^(-a * t2)) / (1 - e^(-a * t1)) falls with a, from t2 / t1 to 1. */
+static double growth(double a, double t1, double t2)
 {
-    double x = first > 0 ? second / first - 1 : 1;
-    DirtyAutoCurve c = { .limit = most, .rate_per_s = second / (2 * span_s) };
+    return expm1(-a * t2) / expm1(-a * t1);
+}
 
-    if (x < FIT_STEEP) {
-        x = MAX(x, FIT_FLAT);
-        c.limit = MIN(first / (1 - x), most);
-        c.rate_per_s = -c.limit * log(x) / span_s;
+/* The a for which growth() is @wanted. */
+static double solve(double wanted, double t1, double t2)
+{
+    double low = 1e-6 / t2, high = 40 / t1;
+
+    for (unsigned i = 0; i < 60; i++) {
+        double a = sqrt(low * high);
+
+        if (growth(a, t1, t2) > wanted) {
+            low = a;
+        } else {
+            high = a;
+        }
+    }
+    return low;
+}
+
+DirtyAutoCurve dirty_auto_fit(double first, double first_s, double second,
+                              double second_s, double most)
+{
+    DirtyAutoCurve c = { .limit = most, .rate_per_s = second / second_s };
+    double steepest = second_s / first_s - 1;
+    double more = first > 0 ? second / first - 1 : steepest;
+
+    if (more < steepest * FIT_STEEP) {
+        double a = solve(1 + MAX(more, steepest * FIT_FLAT), first_s, second_s);
+
+        c.limit = MIN(-second / expm1(-a * second_s), most);
+        c.rate_per_s = a * c.limit;
     }
     return c;
 }
@@ -125,10 +145,27 @@ typedef struct Round {
     double pages;      /* written in it */
 } Round;
 
-static double or_guess(double measured, double guessed)
+/*
+ * A price of @e. What was not measured of it is guessed in proportion to what
+ * the tracker in use was measured to cost: else a busy host would make each
+ * tracker look dear that was tried, and cheap that was not.
+ */
+static double price_of(const DirtyAutoInputs *in, DirtyAutoEngine e,
+                       size_t member)
 {
-    return measured > 0 ? measured : guessed;
+#define MEMBER(cost) (*(const double *)((const char *)&(cost) + member))
+    double measured = MEMBER(in->cost[e]), guessed = MEMBER(guess[e]);
+    double now = MEMBER(in->cost[in->current]);
+    double now_guessed = MEMBER(guess[in->current]);
+#undef MEMBER
+
+    if (measured > 0) {
+        return measured;
+    }
+    return now > 0 && now_guessed > 0 ? guessed * now / now_guessed : guessed;
 }
+
+#define PRICE(in, e, member) price_of(in, e, offsetof(DirtyTrackerCost, member))
 
 /* By write protection: a fault for each page, all of memory is scanned. */
 static void count_bitmap(const Round *r, DirtyAutoPrediction *p)
@@ -140,7 +177,7 @@ static void count_bitmap(const Round *r, DirtyAutoPrediction *p)
 
 /*
  * A page faults again each time its ring was emptied meanwhile. Nothing is
- * scanned, nothing is cleaned.
+ * scanned.
  */
 static void count_ring(const Round *r, DirtyAutoPrediction *p)
 {
@@ -204,27 +241,35 @@ static double ranges(const DirtyAutoInputs *in, double pages)
     return MIN(pages, chunks);
 }
 
+/*
+ * Taking permissions back means waiting for the vCPUs: that depends on the
+ * host, not on the tracker. Rings do it when they are reaped.
+ */
+static double waiting_ns(const DirtyAutoInputs *in)
+{
+    double ns = 0;
+
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        ns = MAX(ns, in->cost[e].clean_ns_per_range);
+    }
+    return ns > 0 ? ns : GUESS_WAIT_NS;
+}
+
 static void price(const DirtyAutoInputs *in, DirtyAutoEngine e,
                   DirtyAutoPrediction *p)
 {
-    const DirtyTrackerCost *c = &in->cost[e], *g = &guess[e];
     /* A word costs the same, whoever reads it. */
-    double word_ns = or_guess(in->cost[DIRTY_AUTO_BITMAP].scan_ns_per_gib,
-                              guess[DIRTY_AUTO_BITMAP].scan_ns_per_gib) /
+    double word_ns = PRICE(in, DIRTY_AUTO_BITMAP, scan_ns_per_gib) /
                      WORDS_PER_GIB;
+    double page_ns = PRICE(in, e, collect_ns_per_page) +
+                     PRICE(in, e, clean_ns_per_page);
 
     /* The price of a fault is the mean of pages with and without one. */
-    p->guest_ns = (p->faults + p->updates) *
-                      or_guess(c->fault_ns_per_page, g->fault_ns_per_page) +
-                  p->ring_exits *
-                      or_guess(in->ring_exit_ns, GUESS_RING_EXIT_NS);
-    p->thread_ns = p->scanned_words * word_ns +
-                   p->collected *
-                       (or_guess(c->collect_ns_per_page,
-                                 g->collect_ns_per_page) +
-                        or_guess(c->clean_ns_per_page, g->clean_ns_per_page)) +
-                   p->cleaned_ranges *
-                       or_guess(c->clean_ns_per_range, g->clean_ns_per_range);
+    p->guest_ns = (p->faults + p->updates) * PRICE(in, e, fault_ns_per_page) +
+                  p->ring_exits * (in->ring_exit_ns > 0 ? in->ring_exit_ns
+                                                        : GUESS_RING_EXIT_NS);
+    p->thread_ns = p->scanned_words * word_ns + p->collected * page_ns +
+                   p->cleaned_ranges * waiting_ns(in);
 }
 
 /* Returns the number of rounds. */
@@ -240,9 +285,7 @@ static unsigned predict(const DirtyAutoInputs *in, DirtyAutoEngine e,
         r.s = MAX(owed * (double)DIRTY_PAGE_SIZE / bandwidth, LEAST_ROUND_S);
         r.pages = dirty_auto_at(&in->pages, r.s);
         count[e](&r, p);
-        if (e != DIRTY_AUTO_RING) {
-            p->cleaned_ranges += ranges(in, owed);
-        }
+        p->cleaned_ranges += e == DIRTY_AUTO_RING ? 1 : ranges(in, owed);
         r.begin_s += r.s;
         owed = r.pages;
         n++;
@@ -277,9 +320,8 @@ void dirty_auto_decide(const DirtyAutoInputs *in, DirtyAutoDecision *out)
     }
     /* A change takes all permissions back: what is written faults once more. */
     out->change_ns = CHANGE_NS * MAX(in->vcpus, 1) +
-                     in->pages.limit *
-                         or_guess(in->cost[out->best].fault_ns_per_page,
-                                  guess[out->best].fault_ns_per_page);
+                     dirty_auto_at(&in->pages, 1) *
+                         PRICE(in, out->best, fault_ns_per_page);
     now_ns = dirty_auto_cost_ns(&out->predicted[in->current]);
     if (best_ns + out->change_ns < now_ns && best_ns < now_ns * (1 - MARGIN)) {
         out->choice = out->best;

@@ -80,7 +80,7 @@ bool dirty_tracking_set_ring_size(Object *obj, const Property *prop,
 
 /* ---- choosing ---- */
 
-static const DirtyTrackerOps *find_tracker(DirtyTrackingMode mode)
+const DirtyTrackerOps *dirty_tracking_find(DirtyTrackingMode mode)
 {
     for (unsigned i = 0; choice.trackers && choice.trackers[i]; i++) {
         if (g_str_equal(choice.trackers[i]->name,
@@ -110,6 +110,9 @@ static bool select_auto(Error **errp)
         /* Nothing executes, so there is nothing to miss. */
         return dirty_tracker_select(&dirty_tracker_null, errp);
     }
+    if (dirty_log_all_users()) {
+        return true;
+    }
     while (ops[1] && !(*ops)->probe(NULL)) {
         ops++;
     }
@@ -130,7 +133,7 @@ static void error_set_unknown(DirtyTrackingMode mode, Error **errp)
 /* One that was asked for by name. */
 static bool select_named(DirtyTrackingMode mode, Error **errp)
 {
-    const DirtyTrackerOps *ops = find_tracker(mode);
+    const DirtyTrackerOps *ops = dirty_tracking_find(mode);
 
     if (!ops) {
         error_set_unknown(mode, errp);
@@ -142,7 +145,7 @@ static bool select_named(DirtyTrackingMode mode, Error **errp)
 bool dirty_tracking_is_possible(DirtyTrackingMode mode, Error **errp)
 {
     ERRP_GUARD();
-    const DirtyTrackerOps *ops = find_tracker(mode);
+    const DirtyTrackerOps *ops = dirty_tracking_find(mode);
 
     if (mode == DIRTY_TRACKING_MODE_AUTO) {
         return true;
@@ -174,7 +177,7 @@ bool dirty_tracking_choose(DirtyTrackingMode mode, Error **errp)
 
 static char *reason_against(DirtyTrackingMode mode)
 {
-    const DirtyTrackerOps *ops = find_tracker(mode);
+    const DirtyTrackerOps *ops = dirty_tracking_find(mode);
     g_autoptr(Error) err = NULL;
 
     if (!ops) {

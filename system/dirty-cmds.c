@@ -6,6 +6,7 @@
 #include "qemu/monitor-sink.h"
 #include "system/accel.h"
 #include "system/cpus.h"
+#include "system/dirty-auto.h"
 #include "system/dirty-choice.h"
 #include "system/dirty-memory.h"
 #include "system/dirty-reaper.h"
@@ -155,6 +156,7 @@ DirtyTrackingInfo *qmp_query_dirty_tracking(Error **errp)
         info->rings = query_rings();
     }
     info->groups = query_groups();
+    info->decision = dirty_auto_query();
     return info;
 }
 
@@ -258,6 +260,48 @@ static void print_groups(Monitor *mon, const DirtyTrackingGroups *g)
                    g->pages_cleaned);
 }
 
+static void print_inputs(Monitor *mon, const DirtyTrackingInputs *i)
+{
+    monitor_printf(mon,
+                   "  guest: %" PRIu64 " pages, %u vCPUs, %u of them write; "
+                   "working set %" PRIu64 " pages, %" PRIu64
+                   " page writes/s, %.1f pages per group\n",
+                   i->ram_pages, i->vcpus, i->writers, i->working_set,
+                   i->page_writes, i->pages_per_group);
+    monitor_printf(mon,
+                   "  link: %" PRIu64 " bytes/s, %" PRIu64 " pages to send; "
+                   "rings of %u; sample of %" PRId64 " us took %" PRId64
+                   " us\n",
+                   i->bandwidth, i->owed_pages, i->ring_size, i->sample_time,
+                   i->sample_cost);
+}
+
+static void print_decision(Monitor *mon, const DirtyTrackingDecision *d)
+{
+    monitor_printf(
+        mon,
+        "auto: %s (cheapest: %s), decided %" PRId64 " times, changed %" PRId64
+        " times; a change costs %" PRId64 " us\n",
+        DirtyTrackingMode_str(d->choice), DirtyTrackingMode_str(d->cheapest),
+        d->decisions, d->changes, d->change_cost);
+    if (d->refused) {
+        monitor_printf(mon, "  refused: %s\n", d->refused);
+    }
+    print_inputs(mon, d->inputs);
+    for (const DirtyTrackingPredictionList *l = d->predictions; l;
+         l = l->next) {
+        const DirtyTrackingPrediction *p = l->value;
+
+        monitor_printf(
+            mon,
+            "  %s: %" PRIu64 " faults, %" PRIu64 " without, %" PRIu64
+            " words, %" PRIu64 " pages, %" PRIu64 " cleans, %" PRIu64
+            " ring exits: guest %" PRId64 " us, thread %" PRId64 " us\n",
+            DirtyTrackingMode_str(p->engine), p->faults, p->updates, p->words,
+            p->pages, p->cleans, p->ring_exits, p->guest_time, p->thread_time);
+    }
+}
+
 static void hmp_info_dirty_tracking(Monitor *mon, json_object *args)
 {
     g_autoptr(DirtyTrackingInfo) info = qmp_query_dirty_tracking(NULL);
@@ -276,6 +320,9 @@ static void hmp_info_dirty_tracking(Monitor *mon, json_object *args)
     }
     if (info->groups) {
         print_groups(mon, info->groups);
+    }
+    if (info->decision) {
+        print_decision(mon, info->decision);
     }
     monitor_puts(mon, "measured costs:\n");
     print_costs(mon, info->cost);

@@ -10,19 +10,26 @@
  *
  * What a guest writes in a time is a curve: `limit` pages that are written at
  * random `rate` times a second: limit * (1 - e^(-rate * t / limit)). Two
- * counts, the second after twice the time of the first, determine it. Groups
- * of 64 pages have a curve of their own: that is sparse or dense.
+ * counts determine it. Groups of 64 pages have a curve of their own: that is
+ * sparse or dense.
  *
  * It changes its mind only by a clear margin: what is saved must be more than
  * what the change costs, and more than a share of what is spent now.
  *
  * Threads: any; no state.
  *
- * Used by: dirty-auto-run.c, tests. Uses: dirty-tracker.h.
+ * The lower half of this file is the state of the one migration that there
+ * can be. It looks at the guest without taking a page from anybody: a sync, as
+ * the migration does it anyway, and a count of the bits that its next sync will
+ * take. Twice, in the first pass, and so far apart that it costs at most a
+ * fortieth of the time.
+ *
+ * Used by: migration, dirty-cmds.c, tests. Uses: dirty-tracker.h, dirty-log.
  */
 #ifndef SYSTEM_DIRTY_AUTO_H
 #define SYSTEM_DIRTY_AUTO_H
 
+#include "qapi/qapi-types-dirty-tracking.h"
 #include "system/dirty-tracker.h"
 
 #define DIRTY_AUTO_GROUP_PAGES 64
@@ -47,11 +54,11 @@ typedef struct DirtyAutoCurve {
 /**
  * dirty_auto_fit: the curve through two counts
  *
- * @first, @second: found after @span_s and after twice that
+ * @first, @second: found after @first_s and, later, after @second_s
  * @most: there are no more than that
  */
-DirtyAutoCurve dirty_auto_fit(double first, double second, double span_s,
-                              double most);
+DirtyAutoCurve dirty_auto_fit(double first, double first_s, double second,
+                              double second_s, double most);
 /* How many are written in @s seconds. */
 double dirty_auto_at(const DirtyAutoCurve *curve, double s);
 /* The same working set, written as fast as @found in @s says. */
@@ -75,14 +82,14 @@ typedef struct DirtyAutoInputs {
 /* Until the migration ends; all but times are counts. */
 typedef struct DirtyAutoPrediction {
     bool possible;
-    double faults;        /* writes that find no permission */
-    double updates;       /* pages made dirty without a fault */
-    double scanned_words; /* of bitmaps or page states, by collects */
-    double collected;     /* pages or entries taken */
-    double cleaned_ranges;
-    double ring_exits; /* of vCPUs, for a full ring */
-    double guest_ns;   /* that vCPUs lose */
-    double thread_ns;  /* that collects and cleans take */
+    double faults;         /* writes that find no permission */
+    double updates;        /* pages made dirty without a fault */
+    double scanned_words;  /* of bitmaps or page states, by collects */
+    double collected;      /* pages or entries taken */
+    double cleaned_ranges; /* or reaps, for rings: waiting for the vCPUs */
+    double ring_exits;     /* of vCPUs, for a full ring */
+    double guest_ns;       /* that vCPUs lose */
+    double thread_ns;      /* that collects and cleans take */
 } DirtyAutoPrediction;
 
 typedef struct DirtyAutoDecision {
@@ -98,5 +105,29 @@ double dirty_auto_cost_ns(const DirtyAutoPrediction *p);
 
 /* At least one tracker must be possible, @in->current among them. */
 void dirty_auto_decide(const DirtyAutoInputs *in, DirtyAutoDecision *out);
+
+/* ---- while a migration goes on (dirty-auto-run.c) ---- */
+
+/* What only the migration knows. */
+typedef struct DirtyAutoLink {
+    uint64_t owed_pages;
+    uint64_t chunk_pages;
+    uint64_t bandwidth; /* 0: not known yet */
+} DirtyAutoLink;
+
+/*
+ * All by the migration's thread, without the BQL (they take it once, and to
+ * change the tracker). Nothing happens unless the mode is auto.
+ */
+/* The first pass begins; @change_always: change after each round, for tests. */
+void dirty_auto_begin(bool change_always);
+/* Now and then in the first pass: cheap unless it is time to count. */
+void dirty_auto_look(const DirtyAutoLink *link);
+/* After each sync: what was written in @s seconds. */
+void dirty_auto_round(uint64_t new_pages, double s, const DirtyAutoLink *link);
+void dirty_auto_end(void);
+
+/* What was decided in this or the last migration; NULL: nothing. Any thread. */
+DirtyTrackingDecision *dirty_auto_query(void);
 
 #endif /* SYSTEM_DIRTY_AUTO_H */

@@ -17,8 +17,9 @@
  *   bitmap, dbm      N                 an error: they contradict each other
  *   ring             0                 likewise
  *
- * auto takes the first tracker that is possible. The choice can change while
- * nobody tracks, also under a running guest.
+ * auto begins with the first tracker that is possible, or leaves the one in
+ * use; a migration may then change it (dirty-auto.h). The choice can change
+ * while nobody tracks, also under a running guest.
  *
  * Used by: accelerators, migration. Uses: dirty-tracker.h, dirty-ring.h.
  */
@@ -82,6 +83,9 @@ bool dirty_tracking_choose(DirtyTrackingMode mode, Error **errp);
 bool dirty_tracking_is_possible(DirtyTrackingMode mode, Error **errp);
 /* What was asked for last. BQL. */
 DirtyTrackingMode dirty_tracking_mode(void);
+
+/* The accelerator's tracker of that name; NULL: it has none. Any thread. */
+const DirtyTrackerOps *dirty_tracking_find(DirtyTrackingMode mode);
 
 /* Every engine, and why it can't be had if so. BQL. Caller frees. */
 DirtyTrackingEngineList *dirty_tracking_engines(void);

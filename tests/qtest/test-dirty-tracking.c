@@ -186,8 +186,10 @@ static void assert_engine(QTestState *s, const char *engine, const char *user)
 static void test_parameter(void)
 {
     QTestState *s = qtest_start("-M virt -m 32 -S -accel tcg");
-    g_autofree char *desc = NULL, *text = NULL, *shown = NULL;
+    g_autofree char *desc = NULL, *text = NULL, *shown = NULL, *before = NULL;
 
+    before = qtest_hmp(s, "info migrate_parameters");
+    g_assert_null(strstr(before, "dirty-tracking"));
     set_works(s, "ring");
     assert_engine(s, "bitmap", NULL);
     json_object_put(

@@ -33,8 +33,8 @@ static void test_fit_finds_the_curve(void)
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
-        DirtyAutoCurve c = dirty_auto_fit(dirty_auto_at(&rows[i], 0.02),
-                                          dirty_auto_at(&rows[i], 0.04), 0.02,
+        DirtyAutoCurve c = dirty_auto_fit(dirty_auto_at(&rows[i], 0.02), 0.02,
+                                          dirty_auto_at(&rows[i], 0.07), 0.07,
                                           1e9);
 
         assert_near(c.limit, rows[i].limit, 0.01);
@@ -46,11 +46,11 @@ static void test_fit_finds_the_curve(void)
 /* A stream meets no page twice; a hot set has no more than was seen. */
 static void test_fit_at_the_ends(void)
 {
-    DirtyAutoCurve stream = dirty_auto_fit(100, 200, 0.01, 65536);
-    DirtyAutoCurve hot = dirty_auto_fit(500, 500, 0.01, 65536);
-    DirtyAutoCurve idle = dirty_auto_fit(0, 0, 0.01, 65536);
-    DirtyAutoCurve late = dirty_auto_fit(0, 10, 0.01, 65536);
-    DirtyAutoCurve full = dirty_auto_fit(900, 1000, 0.01, 950);
+    DirtyAutoCurve stream = dirty_auto_fit(100, 0.01, 200, 0.02, 65536);
+    DirtyAutoCurve hot = dirty_auto_fit(500, 0.01, 500, 0.02, 65536);
+    DirtyAutoCurve idle = dirty_auto_fit(0, 0.01, 0, 0.02, 65536);
+    DirtyAutoCurve late = dirty_auto_fit(0, 0.01, 10, 0.02, 65536);
+    DirtyAutoCurve full = dirty_auto_fit(900, 0.01, 1000, 0.02, 950);
 
     g_assert_cmpfloat(stream.limit, ==, 65536);
     assert_near(stream.rate_per_s, 10000, 0.001);
@@ -338,7 +338,7 @@ static void test_counts_of_an_idle_guest(void)
     g_assert_cmpfloat(d.predicted[BITMAP].scanned_words, ==, 2 * 4096);
     g_assert_cmpfloat(d.predicted[BITMAP].cleaned_ranges, ==, 8);
     g_assert_cmpfloat(d.predicted[RING].scanned_words, ==, 0);
-    g_assert_cmpfloat(d.predicted[RING].cleaned_ranges, ==, 0);
+    g_assert_cmpfloat(d.predicted[RING].cleaned_ranges, ==, 2);
     g_assert_cmpfloat(d.predicted[DBM].scanned_words, <, 10);
 }
 
@@ -405,6 +405,31 @@ static void test_margin(void)
     g_assert_cmpint(d.choice, ==, BITMAP);
 }
 
+/* A host that makes all slow makes nobody change. */
+static void test_slow_host(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision d;
+
+    in.pages = (DirtyAutoCurve){ 20000, 1e6 };
+    in.groups = (DirtyAutoCurve){ 400, 1e6 };
+    in.ring_entries = 65536;
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        in.current = e;
+        memset(in.cost, 0, sizeof(in.cost));
+        dirty_auto_decide(&in, &d);
+        for (unsigned times = 1; times <= 1000; times *= 10) {
+            DirtyAutoEngine before = d.best;
+
+            in.cost[e].collect_ns_per_page = 15.0 * times;
+            in.cost[e].fault_ns_per_page = 15.0 * times;
+            in.cost[e].clean_ns_per_range = 2000.0 * times;
+            dirty_auto_decide(&in, &d);
+            g_assert_cmpint(d.best, ==, before);
+        }
+    }
+}
+
 static void test_names(void)
 {
     for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
@@ -425,6 +450,7 @@ int main(int argc, char **argv)
                     test_counts_of_an_idle_guest);
     g_test_add_func("/dirty-auto/decide/faults", test_counts_of_faults);
     g_test_add_func("/dirty-auto/decide/margin", test_margin);
+    g_test_add_func("/dirty-auto/decide/slow-host", test_slow_host);
     g_test_add_func("/dirty-auto/names", test_names);
     return g_test_run();
 }

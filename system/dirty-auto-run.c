@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dirty-tracking=auto while a migration goes on: see dirty-auto.h.
+ *
+ *   begin   re-arm everything, so that no page hides from the counts
+ *   look    count once, count again, decide
+ *   round   correct the curves by what the round really was, decide again
+ *
+ * The counts are of the migration's own bits, which stay where they are. A
+ * first pass that is over before the second count is too short to matter.
+ */
+#include "qemu/osdep.h"
+
+#include "qemu/bitmap.h"
+#include "qemu/error.h"
+#include "qemu/main-loop.h"
+#include "qemu/thread.h"
+#include "qemu/timer.h"
+#include "system/cpus.h"
+#include "system/dirty-auto.h"
+#include "system/dirty-choice.h"
+#include "system/dirty-memory.h"
+#include "system/dirty-rate.h"
+#include "system/dirty-reaper.h"
+#include "system/ram-block.h"
+
+#define NS_PER_S 1e9
+/* Of the first count; or 80 times what a sync and a count of clean memory
+ * take, so that two of them are a fortieth of the time until the second. */
+#define SAMPLE_NS         INT64_C(10000000)
+#define SAMPLE_NS_PER_GIB (80 * INT64_C(15000))
+#define PAGES_PER_GIB     262144
+/* Rounds between two changes, and how many in a migration. */
+#define REST_ROUNDS 2
+#define CHANGES_MAX 4
+/* A vCPU that writes less than this part of the busiest one is no writer. */
+#define WRITER_SHARE 16
+
+typedef enum Step {
+    STEP_OFF,
+    STEP_FIRST,  /* wait for the first count */
+    STEP_SECOND, /* and for the second */
+    STEP_KNOWN,  /* the guest is known */
+    STEP_LATE,   /* it will not be in this migration */
+} Step;
+
+typedef struct Count {
+    double pages, groups;
+} Count;
+
+/* Singleton: there is one migration. */
+static struct {
+    /* The migration thread's. */
+    Step step;
+    bool change_always;
+    int64_t begin_ns, first_ns, wait_ns;
+    Count first;
+    uint64_t *written; /* per vCPU, at the beginning */
+    unsigned rounds, changed_in;
+
+    /* Guarded by lock; written by the migration thread alone. */
+    QemuMutex lock;
+    bool known;
+    unsigned decisions, changes;
+    int64_t sample_ns; /* time spent on counting */
+    double second_s;   /* when the second count was */
+    char *refused;
+    DirtyAutoInputs in;
+    DirtyAutoDecision decision;
+} run = {
+    .lock = { PTHREAD_MUTEX_INITIALIZER },
+};
+
+/* ---- counting ---- */
+
+static void count_block(RAMBlock *rb, Count *n)
+{
+    uint64_t first, end, *map;
+
+    map = ram_block_dirty_bitmap(rb, DIRTY_MEMORY_MIGRATION, &first);
+    end = first + (qemu_ram_get_max_length(rb) >> DIRTY_PAGE_BITS);
+    for (uint64_t w = first / 64; w * 64 < end; w++) {
+        uint64_t bits = atomic_load_explicit(bitmap_atomic_word(map, w),
+                                             memory_order_relaxed);
+
+        n->pages += __builtin_popcountll(bits);
+        n->groups += bits != 0;
+    }
+}
+
+/* What has been written and not been taken; @at_ns: when. */
+static Count count(int64_t *at_ns)
+{
+    g_autoptr(GPtrArray) blocks = qemu_ram_blocks_snapshot();
+    Count n = { 0 };
+
+    *at_ns = get_clock();
+    memory_global_dirty_log_sync(false);
+    for (guint i = 0; i < blocks->len; i++) {
+        count_block(blocks->pdata[i], &n);
+    }
+    QEMU_LOCK_GUARD(&run.lock);
+    run.sample_ns += get_clock() - *at_ns;
+    return n;
+}
+
+static uint64_t pages_of_ram(void)
+{
+    g_autoptr(GPtrArray) blocks = qemu_ram_blocks_snapshot();
+    uint64_t n = 0;
+
+    for (guint i = 0; i < blocks->len; i++) {
+        n += qemu_ram_get_max_length(blocks->pdata[i]) >> DIRTY_PAGE_BITS;
+    }
+    return n;
+}
+
+/* Pages that each vCPU has written since @from (NULL: ever). */
+static uint64_t *written_since(const uint64_t *from)
+{
+    uint64_t *pages = g_new0(uint64_t, MAX(cpu_count(), 1));
+    unsigned i = 0;
+    CPUState *cpu;
+
+    CPU_FOREACH (cpu) {
+        if (i < cpu_count() && dirty_tracker_written(cpu, &pages[i])) {
+            pages[i] -= from ? from[i] : 0;
+        }
+        i++;
+    }
+    return pages;
+}
+
+/* 0: nobody knows. */
+static unsigned count_writers(void)
+{
+    g_autofree uint64_t *pages = written_since(run.written);
+    uint64_t most = 0;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < cpu_count(); i++) {
+        most = MAX(most, pages[i]);
+    }
+    for (unsigned i = 0; most && i < cpu_count(); i++) {
+        n += pages[i] * WRITER_SHARE >= most;
+    }
+    return n;
+}
+
+/* ---- deciding ---- */
+
+static const DirtyTrackerOps *tracker_of(DirtyAutoEngine e)
+{
+    int mode = qapi_enum_parse(&DirtyTrackingMode_lookup,
+                               dirty_auto_engine_name(e), -1, NULL);
+
+    return mode < 0 ? NULL : dirty_tracking_find(mode);
+}
+
+static void fill_costs(DirtyAutoInputs *in)
+{
+    DirtyReaperStats s;
+
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        const DirtyTrackerOps *ops = tracker_of(e);
+
+        if (ops && ops->cost) {
+            ops->cost(&in->cost[e]);
+        }
+    }
+    dirty_reaper_get_stats(&s);
+    in->ring_exit_ns = s.soft_full_exits
+                           ? (double)s.full_wait_ns / (double)s.soft_full_exits
+                           : 0;
+}
+
+static void change(DirtyAutoEngine to)
+{
+    const DirtyTrackerOps *ops = tracker_of(to);
+    Error *err = NULL;
+    bool ok;
+
+    bql_lock();
+    ok = memory_global_dirty_log_switch(ops, GLOBAL_DIRTY_MIGRATION, &err);
+    bql_unlock();
+    run.changed_in = run.rounds;
+    QEMU_LOCK_GUARD(&run.lock);
+    g_clear_pointer(&run.refused, g_free);
+    if (ok) {
+        run.changes++;
+        run.in.current = to;
+    } else {
+        run.refused = g_strdup(error_get_pretty(err));
+        error_free(err);
+    }
+}
+
+static void decide(const DirtyAutoLink *link)
+{
+    DirtyAutoEngine now = dirty_auto_engine(dirty_tracker_active()->name);
+    DirtyAutoInputs in = run.in;
+    DirtyAutoDecision d;
+
+    if (now == DIRTY_AUTO_NR) {
+        return;
+    }
+    in.owed_pages = link->owed_pages;
+    in.chunk_pages = link->chunk_pages;
+    in.bandwidth = link->bandwidth;
+    in.current = now;
+    in.possible[now] = true;
+    fill_costs(&in);
+    dirty_auto_decide(&in, &d);
+    WITH_QEMU_LOCK_GUARD(&run.lock)
+    {
+        run.in = in;
+        run.decision = d;
+        run.known = true;
+        run.decisions++;
+    }
+    if (d.choice != now &&
+        (run.changed_in == 0 || run.rounds - run.changed_in >= REST_ROUNDS) &&
+        run.changes < CHANGES_MAX) {
+        change(d.choice);
+    }
+}
+
+static void change_to_next(void)
+{
+    DirtyAutoEngine now = dirty_auto_engine(dirty_tracker_active()->name);
+
+    for (unsigned i = 1; now < DIRTY_AUTO_NR && i < DIRTY_AUTO_NR; i++) {
+        DirtyAutoEngine e = (now + i) % DIRTY_AUTO_NR;
+
+        if (run.in.possible[e]) {
+            change(e);
+            return;
+        }
+    }
+}
+
+/* ---- what the migration calls ---- */
+
+/* BQL. */
+static void begin_locked(DirtyAutoInputs *in)
+{
+    *in = (DirtyAutoInputs){
+        .ram_pages = pages_of_ram(),
+        .vcpus = cpu_count(),
+        .ring_entries = dirty_tracking_ring_entries(),
+    };
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        const DirtyTrackerOps *ops = tracker_of(e);
+
+        in->possible[e] = ops && ops->probe(NULL);
+    }
+    run.step = dirty_tracking_mode() == DIRTY_TRACKING_MODE_AUTO ? STEP_FIRST
+                                                                 : STEP_OFF;
+}
+
+void dirty_auto_begin(bool change_always)
+{
+    DirtyAutoInputs in;
+
+    WITH_QEMU_LOCK_GUARD(&run.lock)
+    {
+        run.known = false;
+        run.decisions = run.changes = 0;
+        run.sample_ns = 0;
+        g_clear_pointer(&run.refused, g_free);
+    }
+    bql_lock();
+    begin_locked(&in);
+    bql_unlock();
+    WITH_QEMU_LOCK_GUARD(&run.lock)
+    {
+        run.in = in;
+    }
+    run.change_always = change_always;
+    run.rounds = run.changed_in = 0;
+    if (run.step == STEP_OFF) {
+        return;
+    }
+    dirty_rate_rearm_all();
+    g_free(run.written);
+    run.written = written_since(NULL);
+    run.begin_ns = get_clock();
+    run.wait_ns = MAX(SAMPLE_NS, (int64_t)(run.in.ram_pages / PAGES_PER_GIB) *
+                                     SAMPLE_NS_PER_GIB);
+}
+
+static void know(const Count *second, int64_t at_ns)
+{
+    double first_s = (double)(run.first_ns - run.begin_ns) / NS_PER_S;
+    double second_s = (double)(at_ns - run.begin_ns) / NS_PER_S;
+    unsigned writers = count_writers();
+
+    QEMU_LOCK_GUARD(&run.lock);
+    run.second_s = second_s;
+    run.in.writers = writers;
+    run.in.pages = dirty_auto_fit(run.first.pages, first_s, second->pages,
+                                  second_s, (double)run.in.ram_pages);
+    run.in.groups = dirty_auto_fit(
+        run.first.groups, first_s, second->groups, second_s,
+        (double)run.in.ram_pages / DIRTY_AUTO_GROUP_PAGES);
+}
+
+void dirty_auto_look(const DirtyAutoLink *link)
+{
+    int64_t at_ns;
+    Count n;
+
+    if ((run.step != STEP_FIRST && run.step != STEP_SECOND) ||
+        get_clock() - run.begin_ns < run.wait_ns) {
+        return;
+    }
+    n = count(&at_ns);
+    if (run.step == STEP_FIRST) {
+        run.first = n;
+        run.first_ns = at_ns;
+        run.wait_ns = 2 * (at_ns - run.begin_ns);
+        run.step = STEP_SECOND;
+        return;
+    }
+    know(&n, at_ns);
+    run.step = STEP_KNOWN;
+    decide(link);
+}
+
+void dirty_auto_round(uint64_t new_pages, double s, const DirtyAutoLink *link)
+{
+    if (run.step == STEP_OFF) {
+        return;
+    }
+    run.rounds++;
+    if (run.step != STEP_KNOWN) {
+        run.step = STEP_LATE;
+    } else if (run.rounds > 1 && s > 0) {
+        unsigned writers = count_writers();
+        double before, times;
+
+        WITH_QEMU_LOCK_GUARD(&run.lock)
+        {
+            run.in.writers = writers;
+            before = run.in.pages.rate_per_s;
+            dirty_auto_refit(&run.in.pages, (double)new_pages, s);
+            times = before > 0 ? run.in.pages.rate_per_s / before : 1;
+            run.in.groups.rate_per_s *= times;
+        }
+    }
+    if (run.change_always) {
+        change_to_next();
+    } else if (run.step == STEP_KNOWN) {
+        decide(link);
+    }
+}
+
+void dirty_auto_end(void)
+{
+    run.step = STEP_OFF;
+    g_clear_pointer(&run.written, g_free);
+}
+
+/* ---- what is told ---- */
+
+static DirtyTrackingMode mode_of(DirtyAutoEngine e)
+{
+    return qapi_enum_parse(&DirtyTrackingMode_lookup, dirty_auto_engine_name(e),
+                           0, &error_abort);
+}
+
+static DirtyTrackingInputs *inputs_locked(void)
+{
+    DirtyTrackingInputs *i = g_new0(DirtyTrackingInputs, 1);
+    const DirtyAutoInputs *in = &run.in;
+    double pages = dirty_auto_at(&in->pages, run.second_s);
+    double groups = dirty_auto_at(&in->groups, run.second_s);
+
+    i->ram_pages = in->ram_pages;
+    i->vcpus = in->vcpus;
+    i->writers = in->writers;
+    i->working_set = (uint64_t)in->pages.limit;
+    i->page_writes = (uint64_t)in->pages.rate_per_s;
+    i->pages_per_group = groups > 0 ? pages / groups : 0;
+    i->bandwidth = in->bandwidth;
+    i->owed_pages = in->owed_pages;
+    i->ring_size = in->ring_entries;
+    i->sample_time = (int64_t)(run.second_s * 1e6);
+    i->sample_cost = run.sample_ns / 1000;
+    return i;
+}
+
+static DirtyTrackingPredictionList *predictions_locked(void)
+{
+    DirtyTrackingPredictionList *list = NULL, **tail = &list;
+
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        const DirtyAutoPrediction *p = &run.decision.predicted[e];
+        DirtyTrackingPrediction *q;
+
+        if (!p->possible) {
+            continue;
+        }
+        q = g_new0(DirtyTrackingPrediction, 1);
+        *q = (DirtyTrackingPrediction){
+            .engine = mode_of(e),
+            .faults = (uint64_t)p->faults,
+            .updates = (uint64_t)p->updates,
+            .words = (uint64_t)p->scanned_words,
+            .pages = (uint64_t)p->collected,
+            .cleans = (uint64_t)p->cleaned_ranges,
+            .ring_exits = (uint64_t)p->ring_exits,
+            .guest_time = (int64_t)(p->guest_ns / 1000),
+            .thread_time = (int64_t)(p->thread_ns / 1000),
+        };
+        QAPI_LIST_APPEND(tail, q);
+    }
+    return list;
+}
+
+DirtyTrackingDecision *dirty_auto_query(void)
+{
+    DirtyTrackingDecision *d;
+
+    QEMU_LOCK_GUARD(&run.lock);
+    if (!run.known) {
+        return NULL;
+    }
+    d = g_new0(DirtyTrackingDecision, 1);
+    d->choice = mode_of(run.decision.choice);
+    d->cheapest = mode_of(run.decision.best);
+    d->decisions = run.decisions;
+    d->changes = run.changes;
+    d->change_cost = (int64_t)(run.decision.change_ns / 1000);
+    d->refused = g_strdup(run.refused);
+    d->inputs = inputs_locked();
+    d->predictions = predictions_locked();
+    return d;
+}

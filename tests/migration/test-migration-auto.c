@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Migration with dirty-tracking=auto: what it says of its decision, and that
+ * nothing is lost when the tracker changes under a running guest.
+ */
+#include "qemu/osdep.h"
+
+#include "framework.h"
+
+static const char *const caps_return_path[] = { "return-path", NULL };
+
+static json_object *query(MigrationPair *p)
+{
+    return qtest_qmp_ok(p->src, "{'execute':'query-dirty-tracking'}");
+}
+
+static void let_go(MigrationPair *p)
+{
+    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+}
+
+static void wait_then_let_go(MigrationPair *p)
+{
+    migration_wait_pass(p->src, 8);
+    let_go(p);
+}
+
+static int64_t prediction(json_object *r, const char *engine, const char *what)
+{
+    for (unsigned i = 0;; i++) {
+        g_autofree char *name = g_strdup_printf(
+            "decision.predictions.%u.engine", i);
+        g_autofree char *value = g_strdup_printf("decision.predictions.%u.%s",
+                                                 i, what);
+
+        g_assert_nonnull(json_path(r, name));
+        if (g_str_equal(json_path_str(r, name), engine)) {
+            return json_path_int(r, value);
+        }
+    }
+}
+
+/* After each round another one: in turn they find all there is to find. */
+static void were_changed(MigrationPair *p)
+{
+    g_autoptr(json_object) r = query(p);
+
+    g_assert_cmpint(json_path_int(r, "decision.changes"), >=, 6);
+    g_assert_null(json_path(r, "decision.refused"));
+    g_assert_null(json_path(r, "users.0"));
+}
+
+/* The guest writes 2,048 pages, each by one of two vCPUs, round and round. */
+static void look_then_let_go(MigrationPair *p)
+{
+    g_autoptr(json_object) r = NULL;
+    g_autofree char *text = NULL;
+    int64_t set;
+
+    migration_wait_pass(p->src, 4);
+    r = query(p);
+    text = qtest_hmp(p->src, "info dirty_tracking");
+    set = json_path_int(r, "decision.inputs.working-set");
+    g_test_message("%s", text);
+    g_assert_cmpstr(json_path_str(r, "mode"), ==, "auto");
+    g_assert_cmpint(json_path_int(r, "decision.decisions"), >=, 1);
+    g_assert_cmpint(json_path_int(r, "decision.inputs.vcpus"), ==, 2);
+    g_assert_cmpint(json_path_int(r, "decision.inputs.writers"), ==, 2);
+    g_assert_cmpint(set, >=, 1500);
+    g_assert_cmpint(set, <=, 3000);
+    g_assert_cmpint(json_path_int(r, "decision.inputs.bandwidth"), >, 0);
+    /* Rings of 256 do not hold that; a fault each time, and many exits. */
+    g_assert_cmpint(prediction(r, "ring", "ring-exits"), >, 0);
+    g_assert_cmpint(prediction(r, "ring", "faults"), >,
+                    prediction(r, "bitmap", "faults"));
+    g_assert_cmpint(prediction(r, "dbm", "words"), <,
+                    prediction(r, "bitmap", "words"));
+    g_assert_cmpstr(json_path_str(r, "engine"), !=, "ring");
+    g_assert_nonnull(strstr(text, "auto: "));
+    g_assert_nonnull(strstr(text, "working set"));
+    let_go(p);
+}
+
+/* Afterwards it is there still, and query-migrate says the same. */
+static void decided(MigrationPair *p)
+{
+    g_autoptr(json_object) r = query(p), m = migration_query(p->src);
+
+    g_assert_cmpstr(json_path_str(m, "details.dirty-tracking.choice"), ==,
+                    json_path_str(r, "decision.choice"));
+    g_assert_cmpint(json_path_int(m, "details.dirty-tracking.decisions"), ==,
+                    json_path_int(r, "decision.decisions"));
+}
+
+static const MigrationTest decides = {
+    .name = "/migration/auto/decides-and-says-why",
+    .accel = "tcg,dirty-tracking=auto,dirty-ring-size=256",
+    .guest = "workload",
+    .guest_args = "ws=8 cpus=2 bytes=64 fill=1 pat=random",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .during = look_then_let_go,
+    .after = decided,
+    .own_only = true,
+};
+
+static const MigrationTest changes = {
+    .name = "/migration/auto/changes-each-round",
+    .accel = "tcg,dirty-ring-size=512,dirty-tracking=auto",
+    .guest = "workload",
+    .guest_args = "ws=8 cpus=2 bytes=64 pat=random",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .src_args = "-global migration.x-change-dirty-tracking=on",
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .during = wait_then_let_go,
+    .after = were_changed,
+    .own_only = true,
+};
+
+/* Somebody else tracks, too: no change, and the reason is told. */
+static void measure_rate(MigrationPair *p)
+{
+    json_object_put(qtest_qmp_ok(p->src,
+                                 "{'execute':'calc-dirty-rate','arguments':"
+                                 "{'calc-time':60,'mode':'dirty-bitmap'}}"));
+}
+
+static void was_refused(MigrationPair *p)
+{
+    g_autoptr(json_object) r = query(p);
+
+    g_assert_cmpstr(json_path_str(r, "engine"), ==, "bitmap");
+    g_assert_cmpint(json_path_int(r, "decision.changes"), ==, 0);
+    g_assert_nonnull(
+        strstr(json_path_str(r, "decision.refused"), "dirty-rate"));
+}
+
+static const MigrationTest refused = {
+    .name = "/migration/auto/not-while-others-track",
+    .guest = "workload",
+    .guest_args = "ws=8 bytes=64",
+    .ram_mib = 64,
+    .src_args = "-global migration.x-change-dirty-tracking=on",
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .prepare = measure_rate,
+    .during = wait_then_let_go,
+    .after = was_refused,
+    .own_only = true,
+};
+
+/* A fixed choice is left alone. */
+static void was_fixed(MigrationPair *p)
+{
+    g_autoptr(json_object) r = query(p), m = migration_query(p->src);
+
+    g_assert_cmpstr(json_path_str(r, "engine"), ==, "dbm");
+    g_assert_null(json_path(r, "decision"));
+    g_assert_null(json_path(m, "details.dirty-tracking"));
+}
+
+static const MigrationTest fixed = {
+    .name = "/migration/auto/fixed-is-fixed",
+    .accel = "tcg,dirty-tracking=dbm",
+    .guest = "workload",
+    .guest_args = "ws=8 bytes=64",
+    .ram_mib = 64,
+    .src_args = "-global migration.x-change-dirty-tracking=on",
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .during = wait_then_let_go,
+    .after = was_fixed,
+    .own_only = true,
+};
+
+static void add(void)
+{
+    if (migration_guests_work()) {
+        migration_test_add(&decides);
+        migration_test_add(&changes);
+        migration_test_add(&refused);
+        migration_test_add(&fixed);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    return migration_test_main(argc, argv, add);
+}
