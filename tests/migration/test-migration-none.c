@@ -354,27 +354,41 @@ static int64_t transferred(QTestState *s)
     return json_path_int(r, "ram.transferred");
 }
 
-/* 2 MB/s for half a second, then no limit: it acts at once. */
+/* Bytes a second, over half a second. */
+static int64_t sent_per_s(QTestState *s)
+{
+    int64_t before = transferred(s), sent;
+    gint64 begin_us = g_get_monotonic_time();
+
+    g_usleep(500000);
+    sent = transferred(s) - before;
+    return sent * 1000000 / (g_get_monotonic_time() - begin_us);
+}
+
+/*
+ * 2 MB/s, then no limit: it acts at once. Never faster, and not slower either:
+ * a busy host may hold the sender up for a while, but not each time.
+ */
 static void measure_bandwidth(MigrationPair *p)
 {
     gint64 begin_us, took_us;
-    int64_t before, sent;
+    int64_t best = 0;
 
     migration_wait(p->src, "active");
     g_usleep(100000);
-    before = transferred(p->src);
-    begin_us = g_get_monotonic_time();
-    g_usleep(500000);
-    sent = transferred(p->src) - before;
-    took_us = g_get_monotonic_time() - begin_us;
-    g_assert_cmpint(sent * 1000000 / took_us, <, 2200000);
-    g_assert_cmpint(sent * 1000000 / took_us, >, 1500000);
+    for (int i = 0; i < 3 && best <= 1500000; i++) {
+        int64_t rate = sent_per_s(p->src);
+
+        g_assert_cmpint(rate, <, 2200000);
+        best = MAX(best, rate);
+    }
+    g_assert_cmpint(best, >, 1500000);
 
     migration_set_params(p->src, "'max-bandwidth':0");
     begin_us = g_get_monotonic_time();
     migration_wait(p->src, "completed");
     took_us = g_get_monotonic_time() - begin_us;
-    /* What was left needs six seconds at the old limit. */
+    /* What was left needs five seconds at the old limit. */
     g_assert_cmpint(took_us, <, 1500000 * QTEST_SLOWDOWN);
 }
 
