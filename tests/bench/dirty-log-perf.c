@@ -15,6 +15,11 @@
  * an iteration are sums over the iterations. Counts are of one run and do not
  * depend on the host. Each get is compared with what was written.
  *
+ * A second table: threads that each own a part of the memory go over it,
+ * collecting, taking and cleaning 256 pages at a time, while the vCPUs write
+ * all the time. They do not wait for each other, but each clean waits for the
+ * vCPUs: so several threads overlap their waits.
+ *
  * Options: --vcpus N, --bytes SIZE (per vCPU), --iterations N, --slots N,
  * --write-share PERCENT, --random 1, --clear-chunk PAGES (0: a slot), --runs N,
  * --out DIR.
@@ -35,13 +40,15 @@
 #include "system/dirty-tracker.h"
 #include "../unit/tcg-harness.h"
 
-#define PAGE      TCG_PAGE_SIZE
-#define CODE      (GUEST_RAM_BASE + 0x200000)
-#define LISTS     (GUEST_RAM_BASE + 0x400000)
-#define SLOT_BASE (UINT64_C(4) << 30)
-#define MAX_VCPUS 16
-#define MAX_SLOTS 64
-#define MAX_RUNS  15
+#define PAGE       TCG_PAGE_SIZE
+#define CODE       (GUEST_RAM_BASE + 0x200000)
+#define CODE_LOOP  (GUEST_RAM_BASE + 0x201000)
+#define LISTS      (GUEST_RAM_BASE + 0x400000)
+#define SLOT_BASE  (UINT64_C(4) << 30)
+#define MAX_VCPUS  16
+#define MAX_SLOTS  64
+#define MAX_RUNS   15
+#define MAX_OWNERS 4
 
 static struct {
     unsigned vcpus, iterations, slots, write_share, runs;
@@ -143,6 +150,10 @@ static void make_guest(void)
     /* 1: ldr x5, [x1], #8 ; str x4, [x5] ; subs x2, x2, #1 ; b.ne 1b ; wfi */
     GUEST_CODE(CODE, 0xf8408425, A64_WORD_STR(4, 5), 0xf1000442, 0x54ffffa1,
                A64_WORD_WFI);
+    /* The same round and round: x6 is the list, x7 its length. */
+    GUEST_CODE(CODE_LOOP, A64_WORD_ADDI(1, 6, 0), A64_WORD_ADDI(2, 7, 0),
+               0xf8408425, A64_WORD_STR(4, 5), 0xf1000442, 0x54ffffa1,
+               A64_WORD_B(-6));
     host = qemu_ram_get_host_addr(guest_ram());
     for (unsigned i = 0; i < opt.vcpus; i++) {
         vm.v[i] = guest_vcpu("cortex-a57");
@@ -291,6 +302,94 @@ static void report(const Engine *e, Result *r)
     bench_row_end();
 }
 
+/* ---- threads that own ranges ---- */
+
+typedef struct Owner {
+    RAMBlock *rb;
+    ram_addr_t first, length;
+    uint64_t *bmap;
+    uint64_t calls, pages;
+    QemuThread thread;
+} Owner;
+
+static void *own(void *opaque)
+{
+    Owner *o = opaque;
+    ram_addr_t done;
+
+    for (ram_addr_t at = 0; at < o->length; at += done) {
+        o->pages += ram_block_take_some(o->rb, o->first + at, o->length - at,
+                                        DIRTY_MEMORY_MIGRATION, NULL, 256,
+                                        &done);
+        o->calls++;
+    }
+    return NULL;
+}
+
+/* vCPUs go round and round for as long as the owners work. */
+static double owners_s(unsigned n, uint64_t *calls, uint64_t *pages)
+{
+    RAMBlock *rb = vm.slots[0].ram_block;
+    uint64_t part = ROUND_UP(vm.slot_pages / n, 64);
+    Owner o[MAX_OWNERS];
+    GuestThread t[MAX_VCPUS];
+    double begin;
+
+    write_pages(vm.nr_written);
+    for (unsigned i = 0; i < opt.vcpus; i++) {
+        vm.v[i]->env->xregs[6] = LISTS + ((uint8_t *)vm.list[i] -
+                                          (uint8_t *)vm.list[0]);
+        vm.v[i]->env->xregs[7] = vm.nr_written;
+        guest_start(&t[i], vm.v[i], CODE_LOOP);
+    }
+    begin = bench_now_s();
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t first = i * part;
+
+        o[i] = (Owner){ .rb = rb,
+                        .first = first * PAGE,
+                        .length = MIN(part, vm.slot_pages - first) * PAGE };
+        qemu_thread_create(&o[i].thread, "owner", own, &o[i],
+                           QEMU_THREAD_JOINABLE, &error_abort);
+    }
+    *calls = *pages = 0;
+    for (unsigned i = 0; i < n; i++) {
+        qemu_thread_join(&o[i].thread);
+        *calls += o[i].calls;
+        *pages += o[i].pages;
+    }
+    begin = bench_now_s() - begin;
+    for (unsigned i = 0; i < opt.vcpus; i++) {
+        guest_stop(&t[i]);
+    }
+    return begin;
+}
+
+static void report_owners(const Engine *e)
+{
+    double ms[3][MAX_RUNS];
+    uint64_t calls[3], pages[3];
+
+    dirty_tracker_select(e->ops, &error_abort);
+    memory_global_dirty_log_start(GLOBAL_DIRTY_MIGRATION, &error_abort);
+    for (unsigned nr = 0; nr < opt.runs; nr++) {
+        for (unsigned k = 0; k < 3; k++) {
+            ms[k][nr] = owners_s(1u << k, &calls[k], &pages[k]) * 1e3;
+        }
+    }
+    memory_global_dirty_log_stop(GLOBAL_DIRTY_MIGRATION);
+    for (unsigned k = 0; k < 3; k++) {
+        bench_row("owners of ranges, vCPUs writing");
+        bench_text("engine", e->name);
+        bench_num("threads", 1u << k, 0);
+        bench_num("calls", calls[k], 0);
+        bench_num("pages", pages[k], 0);
+        bench_num("us a call", bench_median(ms[k], opt.runs) * 1e3 / calls[k],
+                  2);
+        bench_row_end();
+    }
+}
+
 static bool parse(int argc, char **argv)
 {
     opt.vcpus = bench_arg(argc, argv, "vcpus", 2);
@@ -333,6 +432,11 @@ int main(int argc, char **argv)
     }
     for (unsigned i = 0; i < ARRAY_SIZE(engines); i++) {
         report(&engines[i], &results[i]);
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(engines); i++) {
+        if (!engines[i].ring_entries) {
+            report_owners(&engines[i]);
+        }
     }
     bench_out_end();
     bql_unlock();
