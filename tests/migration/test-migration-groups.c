@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Migration of a running guest with the DBM tracker: groups are armed while
+ * it runs, most pages are made dirty without a fault, and what was collected
+ * is exactly what was written.
+ */
+#include "qemu/osdep.h"
+
+#include "framework.h"
+
+static const char *const caps_return_path[] = { "return-path", NULL };
+
+static json_object *query(MigrationPair *p)
+{
+    return qtest_qmp_ok(p->src, "{'execute':'query-dirty-tracking'}");
+}
+
+static void look_then_let_go(MigrationPair *p)
+{
+    g_autoptr(json_object) r = NULL;
+
+    migration_wait_pass(p->src, 3);
+    r = query(p);
+    g_assert_cmpstr(json_path_str(r, "engine"), ==, "dbm");
+    g_assert_cmpstr(json_path_str(r, "users.0"), ==, "migration");
+    g_assert_cmpint(json_path_int(r, "groups.armed-now"), >, 0);
+    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+}
+
+static void check_counts(MigrationPair *p)
+{
+    g_autoptr(json_object) r = query(p);
+    int64_t faults = json_path_int(r, "groups.faults");
+    int64_t updates = json_path_int(r, "groups.hardware-updates");
+
+    g_assert_null(json_path(r, "users.0"));
+    g_assert_cmpint(json_path_int(r, "groups.armed-now"), ==, 0);
+    /* Moved, not copied: each page that a vCPU made dirty came once. */
+    g_assert_cmpint(json_path_int(r, "groups.pages-collected"), ==,
+                    json_path_int(r, "vcpus.0.pages") +
+                        json_path_int(r, "vcpus.1.pages"));
+    /* The guest writes 4,096 pages in random order, over and over. */
+    g_assert_cmpint(updates, >, 10 * faults);
+    g_test_message("%" PRId64 " faults, %" PRId64 " pages without, %" PRId64
+                   " entries read",
+                   faults, updates, json_path_int(r, "groups.entries-scanned"));
+}
+
+static const MigrationTest by_option = {
+    .name = "/migration/groups/by-option",
+    .accel = "tcg,dirty-tracking=dbm",
+    .guest = "workload",
+    .guest_args = "ws=16 cpus=2 bytes=64",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .during = look_then_let_go,
+    .after = check_counts,
+    .own_only = true,
+};
+
+/* For this migration only: the machine was started with a bitmap. */
+static const MigrationTest by_parameter = {
+    .name = "/migration/groups/by-parameter",
+    .guest = "workload",
+    .guest_args = "ws=16 cpus=2 bytes=64",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0,"
+              "'dirty-tracking':'dbm'",
+    .during = look_then_let_go,
+    .own_only = true,
+};
+
+static void add(void)
+{
+    migration_test_add(&by_option);
+    migration_test_add(&by_parameter);
+}
+
+int main(int argc, char **argv)
+{
+    return migration_test_main(argc, argv, add);
+}
