@@ -2,7 +2,8 @@
 /*
  * dirty-tracking=auto while a migration goes on: see dirty-auto.h.
  *
- *   begin   re-arm everything, so that no page hides from the counts
+ *   begin   clean what was collected so far, as would come soon anyway: a page
+ *           that is writable would hide from the counts
  *   look    count once, count again, decide
  *   round   correct the curves by what the round really was, decide again
  *
@@ -20,7 +21,6 @@
 #include "system/dirty-auto.h"
 #include "system/dirty-choice.h"
 #include "system/dirty-memory.h"
-#include "system/dirty-rate.h"
 #include "system/dirty-reaper.h"
 #include "system/ram-block.h"
 
@@ -241,6 +241,17 @@ static void change_to_next(void)
 
 /* ---- what the migration calls ---- */
 
+static void clean_all(void)
+{
+    g_autoptr(GPtrArray) blocks = qemu_ram_blocks_snapshot();
+
+    for (guint i = 0; i < blocks->len; i++) {
+        RAMBlock *rb = blocks->pdata[i];
+
+        ram_block_clean(rb, 0, qemu_ram_get_max_length(rb));
+    }
+}
+
 /* BQL. */
 static void begin_locked(DirtyAutoInputs *in)
 {
@@ -281,7 +292,7 @@ void dirty_auto_begin(bool change_always)
     if (run.step == STEP_OFF) {
         return;
     }
-    dirty_rate_rearm_all();
+    clean_all();
     g_free(run.written);
     run.written = written_since(NULL);
     run.begin_ns = get_clock();
