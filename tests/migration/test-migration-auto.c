@@ -92,6 +92,8 @@ static void decided(MigrationPair *p)
                     json_path_int(r, "decision.decisions"));
 }
 
+/* Links so slow that the first pass takes a good part of a second: it is in it
+ * that the guest is looked at. */
 static const MigrationTest decides = {
     .name = "/migration/auto/decides-and-says-why",
     .accel = "tcg,dirty-tracking=auto,dirty-ring-size=256",
@@ -100,7 +102,7 @@ static const MigrationTest decides = {
     .guest_cpus = 2,
     .ram_mib = 64,
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = "'max-bandwidth':30000000,'downtime-limit':0",
     .during = look_then_let_go,
     .after = decided,
     .own_only = true,
@@ -110,12 +112,12 @@ static const MigrationTest changes = {
     .name = "/migration/auto/changes-each-round",
     .accel = "tcg,dirty-ring-size=512,dirty-tracking=auto",
     .guest = "workload",
-    .guest_args = "ws=8 cpus=2 bytes=64 pat=random",
+    .guest_args = "ws=4 cpus=2 bytes=64 fill=1 pat=random",
     .guest_cpus = 2,
     .ram_mib = 64,
     .src_args = "-global migration.x-change-dirty-tracking=on",
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = "'max-bandwidth':20000000,'downtime-limit':0",
     .during = wait_then_let_go,
     .after = were_changed,
     .own_only = true,
@@ -142,11 +144,11 @@ static void was_refused(MigrationPair *p)
 static const MigrationTest refused = {
     .name = "/migration/auto/not-while-others-track",
     .guest = "workload",
-    .guest_args = "ws=8 bytes=64",
+    .guest_args = "ws=4 bytes=64 fill=1",
     .ram_mib = 64,
     .src_args = "-global migration.x-change-dirty-tracking=on",
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = "'max-bandwidth':20000000,'downtime-limit':0",
     .prepare = measure_rate,
     .during = wait_then_let_go,
     .after = was_refused,
@@ -167,11 +169,11 @@ static const MigrationTest fixed = {
     .name = "/migration/auto/fixed-is-fixed",
     .accel = "tcg,dirty-tracking=dbm",
     .guest = "workload",
-    .guest_args = "ws=8 bytes=64",
+    .guest_args = "ws=4 bytes=64 fill=1",
     .ram_mib = 64,
     .src_args = "-global migration.x-change-dirty-tracking=on",
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = "'max-bandwidth':20000000,'downtime-limit':0",
     .during = wait_then_let_go,
     .after = was_fixed,
     .own_only = true,
