@@ -51,7 +51,7 @@ class Vm(Machine):
             f.truncate(ram_mib << 20)
             self.ram = memoryview(mmap.mmap(f.fileno(), ram_mib << 20))
         self.words = self.ram.cast('Q')
-        self.waits = []
+        self.waits, self.waited = [], 0
         args = ['-name', name, '-M', machine + ',memory-backend=ram',
                 '-accel', accel, '-m', '%dM' % ram_mib, '-object',
                 'memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s'
@@ -132,8 +132,13 @@ class Vm(Machine):
     def vcpu_wait(self):
         """Seconds that its vCPUs' threads were ready to run, but the host's
         CPUs were busy with others; the mean of all vCPUs."""
-        return sum(int(os.pread(fd, 80, 0).split()[1])
-                   for fd in self.waits) / 1e9 / max(1, len(self.waits))
+        try:
+            waited = sum(int(os.pread(fd, 80, 0).split()[1])
+                         for fd in self.waits)
+            self.waited = waited / 1e9 / max(1, len(self.waits))
+        except ProcessLookupError:  # a target of what was cancelled is gone
+            pass
+        return self.waited
 
     def close(self):
         for fd in self.waits:

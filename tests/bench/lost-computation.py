@@ -184,8 +184,9 @@ def one_run(lab, case, o):
     steady_net = ops / (begin - steady_begin - waited)
     cpu = source.cpu_seconds() + target.cpu_seconds()
     lab.stop(source, target)
-    run = {'steady': steady, 'steady_net': steady_net, 'status': info['status'], 'cpu_s': cpu,
-           'asked': rate, 'samples': binned(watch.samples, begin, steady)}
+    run = {'steady': steady, 'steady_net': steady_net, 'cpu_s': cpu,
+           'status': info['status'], 'asked': rate,
+           'samples': binned(watch.samples, begin, steady)}
     if info['status'] == 'completed':
         run.update(
             lost=account(watch, begin, steady, steady_net),
@@ -304,9 +305,10 @@ def main():
     out.say('median (least-largest) of %d runs; with so many, the true median '
             'is between them with %.1f %%' % (
                 o.runs, 100 * report.confidence(o.runs)))
-    out.table(['', 'ended', 'steady k/s', '% of asked', 'total s', 'blackout ms',
-               'lost: precopy', 'blackout', 'after', 'all, s', 'net, s',
-               'net rate in precopy, %', 'sent MB', 'rounds'], [row_of(c, o) for c in cases])
+    out.table(['', 'ended', 'steady k/s', '% of asked', 'total s',
+               'blackout ms', 'lost: precopy', 'blackout', 'after', 'all, s',
+               'net, s', 'net rate in precopy, %', 'sent MB', 'rounds'],
+              [row_of(c, o) for c in cases])
     ratios(cases, o, out)
     pictures(cases, o, out)
     out.write()

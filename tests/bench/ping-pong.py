@@ -82,8 +82,9 @@ def main():
             'link %g MB/s, limit %d ms' % (ws, o.rate * o.link, o.link,
                                            o.limit))
     names = list(runs)
-    out.table(names, [['%.2f' % r['total_s'] if 'total_s' in r else
-                       r['status'] for r in row] for row in zip(*runs.values())])
+    out.table(names, [
+        ['%.2f' % r['total_s'] if 'total_s' in r else r['status']
+         for r in row] for row in zip(*runs.values())])
     out.say()
     times = {n: [r['total_s'] for r in rs if 'total_s' in r]
              for n, rs in runs.items()}
