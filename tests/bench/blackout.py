@@ -4,8 +4,8 @@
 
 For each downtime-limit and dirty rate a guest is migrated again and again; how
 long it stood still is seen from outside, by its operation counter (to 1 ms or
-one burst of the guest, whichever is longer). Then the fixed part: a guest that
-only reads, with 1 and with 8 vCPUs, of which one or all run.
+one burst of the guest, whichever is longer). Before that the fixed part: a
+guest that only reads, with 1 and with 8 vCPUs, of which one or all run.
 
 PEER_QEMU_AARCH64 names the binary of another QEMU, to be compared with; the
 two take turns.
@@ -56,23 +56,22 @@ def limits_part(lab, o, out):
         ram_mib=o.ws + 64) for kind in lab_module.kinds(lab, o.engines)]
     for j in journeys:
         j.vm.cmd('stop')
-    for i in range(o.runs):
-        for limit in o.limits:
-            for rate in o.rates:
-                for j in journeys[::1 if i % 2 == 0 else -1]:
-                    asked = int(rate * o.link * MB / lab_module.PAGE)
-                    j.vm.cmd('cont')
-                    j.vm.set_ctl(rate=asked)
-                    steady = j.vm.rate(0.4)
-                    run = out.run(rate=rate, steady=steady, asked=asked,
-                                  **move(j, limit, o))
-                    j.vm.cmd('stop')
-                    key = (limit, rate, j.kind.name)
-                    cells.setdefault(key, []).append(run)
-                    out.note('%d: limit %3g, rate %g, %-8s %s' % (
-                        i + 1, limit, rate, j.kind.name,
-                        '%.1f ms' % run['blackout_ms']
-                        if 'blackout_ms' in run else run['status']))
+    order = [(i, limit, rate) for i in range(o.runs) for limit in o.limits
+             for rate in o.rates]
+    for i, limit, rate in out.in_time(order):
+        for j in journeys[::1 if i % 2 == 0 else -1]:
+            asked = int(rate * o.link * MB / lab_module.PAGE)
+            j.vm.cmd('cont')
+            j.vm.set_ctl(rate=asked)
+            steady = j.vm.rate(0.4)
+            run = out.run(rate=rate, steady=steady, asked=asked,
+                          **move(j, limit, o))
+            j.vm.cmd('stop')
+            cells.setdefault((limit, rate, j.kind.name), []).append(run)
+            out.note('%d: limit %3g, rate %g, %-8s %s' % (
+                i + 1, limit, rate, j.kind.name, '%.1f ms' %
+                run['blackout_ms'] if 'blackout_ms' in run
+                else run['status']))
     lab.stop(*[j.vm for j in journeys])
     rows, shown = [], {}
     for (limit, rate, name), runs in sorted(cells.items()):
@@ -99,12 +98,11 @@ def limits_part(lab, o, out):
                    len(every)))
     svg.intervals(out.path('.svg'), 'Blackout / limit: each run, and medians',
                   'blackout / limit', list(shown.items()))
-    out.say()
 
 
 def fixed_part(lab, o, out):
     cells = {}
-    for shape in o.fixed:
+    for shape in out.in_time(o.fixed):
         cpus, running = (int(x) for x in shape.split(':'))
         journeys = [lab_module.Journey(
             lab, kind, 'cpus=%d ws=8 rate=0 write=0' % running, running,
@@ -134,16 +132,17 @@ def fixed_part(lab, o, out):
             'of %d' % max(3, o.runs))
     out.table(['vCPUs', 'running', '', 'blackout ms', 'reported ms',
                'sum of own parts, ms'], rows)
+    out.say()
 
 
 def main():
     o = options()
     out = report.Report('blackout', o)
     with lab_module.Lab(o.build) as lab:
-        if o.limits != [0]:
-            limits_part(lab, o, out)
         if o.fixed:
             fixed_part(lab, o, out)
+        if o.limits != [0]:
+            limits_part(lab, o, out)
     out.write()
 
 

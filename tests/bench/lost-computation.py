@@ -10,9 +10,11 @@ the steady rate: 1.0 is what the guest does in one second of its usual life.
 It is split into precopy, blackout, and the time after.
 
 On a host with more to do than CPUs the guest also loses what others take.
-So there is a second figure, `net`: time in which vCPUs were ready to run and
-had no CPU of the host is left out, of the steady rate as well. What is left is
-what tracking, throttling and the blackout cost.
+So there is a second figure for guests that go flat out, `net`: time in which
+vCPUs were ready to run and had no CPU of the host is left out, of the steady
+rate as well. What is left is what tracking, throttling and the blackout cost.
+A guest with a rate of its own makes up for such time, so it has no such
+figure.
 
 All that are compared have the same working set, the same absolute dirty rate
 and the same link. Their runs alternate.
@@ -34,6 +36,7 @@ MB = 1000000
 BIN = 0.010    # seconds per sample in the results
 WINDOW = 0.1   # the rate is back when it is so for that long
 NOISE = 0.1    # seconds; a ratio to less says nothing
+FIGURES = {True: ('all',), False: ('all', 'net')}  # by: has it a rate?
 
 
 def options():
@@ -192,6 +195,7 @@ def one_run(lab, case, o):
             lost=account(watch, begin, steady, steady_net),
             total_s=info['total-time'] / 1000, downtime_ms=info['downtime'],
             blackout_ms=watch.blackout_ms(),
+            parts=info.get('details', {}).get('blackout'),
             blackout_at=(watch.last_on_source - begin,
                          watch.first_on_target - begin),
             sent_mb=info['ram']['transferred'] / MB,
@@ -199,7 +203,8 @@ def one_run(lab, case, o):
     else:
         last = watch.samples[-1][0]
         ops, waited = between(watch.samples, last - 3, last)
-        run['kept'] = ops / (3 - waited) / steady_net
+        run['kept'] = ops / 3 / steady if o.rate else \
+            ops / (3 - waited) / steady_net
     return run
 
 
@@ -228,7 +233,8 @@ def row_of(case, o):
     def column(get, digits, of=done):
         return report.summary([get(r) for r in of], digits)
     return [case.name(o), '%d/%d' % (len(done), len(case.runs)),
-            column(lambda r: r['steady_net'] / 1000, 1, case.runs),
+            column(lambda r: r['steady' if o.rate else 'steady_net'] / 1000, 1,
+                   case.runs),
             column(lambda r: 100 * r['steady'] / r['asked'], 0, case.runs)
             if o.rate else '-',
             column(lambda r: r['total_s'], 2), column(
@@ -237,8 +243,8 @@ def row_of(case, o):
             column(lambda r: r['blackout'], 3, lost),
             column(lambda r: r['after'], 2, lost),
             column(lambda r: r['all'], 2, lost),
-            column(lambda r: r['net'], 2, lost),
-            column(lambda r: 100 * r['kept_net'], 0, lost),
+            '-' if o.rate else column(lambda r: r['net'], 2, lost),
+            '-' if o.rate else column(lambda r: 100 * r['kept_net'], 0, lost),
             column(lambda r: r['sent_mb'], 0), column(lambda r: r['rounds'], 0)]
 
 
@@ -247,7 +253,7 @@ def ratios(cases, o, out):
     for case in cases:
         first = next(c for c in cases
                      if (c.throttle, c.ws) == (case.throttle, case.ws))
-        for what in 'all', 'net':
+        for what in FIGURES[bool(o.rate)]:
             pairs = [(a['lost'][what], b['lost'][what])
                      for a, b in zip(case.runs, first.runs)
                      if 'lost' in a and 'lost' in b]
@@ -281,7 +287,7 @@ def pictures(cases, o, out):
                   'seconds of steady state, %g MB/s link' % o.link,
                   [(c.name(o) + ', ' + what, [
                       r['lost'][what] for r in c.runs if 'lost' in r])
-                   for c in cases for what in ('all', 'net')])
+                   for c in cases for what in FIGURES[bool(o.rate)]])
 
 
 def main():
@@ -289,15 +295,16 @@ def main():
     out = report.Report('lost-computation', o)
     with lab_module.Lab(o.build) as lab:
         cases = cases_of(lab, o, out)
-        for i in range(o.runs):
-            for case in cases[i % len(cases):] + cases[:i % len(cases)]:
-                run = one_run(lab, case, o)
-                case.runs.append(run)
-                out.run(case=case.name(o), **run)
-                out.note('%d: %-24s %s' % (
-                    i + 1, case.name(o), 'lost %.2f s of %.2f s' % (
-                        run['lost']['all'], run['total_s'])
-                    if 'lost' in run else run['status']))
+        order = [(i, case) for i in range(o.runs)
+                 for case in cases[i % len(cases):] + cases[:i % len(cases)]]
+        for i, case in out.in_time(order):
+            run = one_run(lab, case, o)
+            case.runs.append(run)
+            out.run(case=case.name(o), **run)
+            out.note('%d: %-24s %s' % (
+                i + 1, case.name(o), 'lost %.2f s of %.2f s' % (
+                    run['lost']['all'], run['total_s'])
+                if 'lost' in run else run['status']))
     out.say('%d vCPU(s), %s MiB each written %sly at %s, link %g MB/s, limit '
             '%d ms' % (o.cpus, '/'.join('%d' % w for w in o.ws),
                        o.pattern, 'full speed' if not o.rate else

@@ -131,7 +131,7 @@ def main():
             journey = lab_module.Journey(
                 lab, kind, 'ws=%d rate=1000 pat=random fill=1' % o.ws,
                 ram_mib=o.ram)
-            for rate in o.rates:
+            for rate in out.in_time(o.rates):
                 tried = bisect(journey, rate, o, out)
                 rows.append(row_of(kind.name, rate, tried, o))
                 shown.append(('%s, D/B %g' % (kind.name, rate),

@@ -69,7 +69,7 @@ def main():
             j.vm.cmd('stop')
             journeys.append(j)
             runs[kind.name] = []
-        for i in range(o.trips):
+        for i in out.in_time(range(o.trips)):
             for j in journeys[::1 if i % 2 == 0 else -1]:
                 j.vm.cmd('cont')
                 run = out.run(**trip(j, o))

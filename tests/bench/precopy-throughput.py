@@ -120,7 +120,7 @@ def main():
     runs = {}
     with lab_module.Lab(o.build) as lab:
         who = [None] + lab_module.kinds(lab, o.engines)
-        for i in range(o.runs):
+        for i in out.in_time(range(o.runs)):
             for kind in who[i % len(who):] + who[:i % len(who)]:
                 run = migration(lab, kind, noise, o) if kind else \
                     raw_copy(lab, noise, size)

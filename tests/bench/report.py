@@ -6,6 +6,7 @@ import json
 import math
 import os
 import platform
+import signal
 import statistics
 import sys
 import time
@@ -19,6 +20,9 @@ def parser(doc):
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--build', default='build', help='build directory (build)')
     p.add_argument('--out', help='where results go (BUILD/bench)')
+    p.add_argument('--seconds', type=float, default=160,
+                   help='nothing new is begun after that long; the results '
+                   'then tell how many runs there were (160)')
     return p
 
 
@@ -49,6 +53,7 @@ class Report:
 
     def __init__(self, name, options):
         self.name = name
+        self.until = time.monotonic() + options.seconds
         self.folder = options.out or os.path.join(options.build, 'bench')
         os.makedirs(self.folder, exist_ok=True)
         self.lines = []
@@ -61,6 +66,14 @@ class Report:
             'options': {k: v for k, v in vars(options).items()
                         if k not in ('build', 'out')},
             'runs': []}
+
+    def in_time(self, of):
+        """@of, as long as there is time to begin another of them."""
+        for thing in of:
+            if time.monotonic() > self.until:
+                self.say('not all was run: --seconds was not enough')
+                break
+            yield thing
 
     def path(self, suffix):
         return os.path.join(self.folder, self.name + suffix)
@@ -95,7 +108,9 @@ class Report:
 
 
 def main(func):
-    """Runs @func; what can't be measured is said in one line, exit status 1."""
+    """Runs @func; what can't be measured is said in one line, status 1. Being
+    ended from outside still ends the machines."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit('ended by a signal'))
     try:
         func()
     except LabError as e:
