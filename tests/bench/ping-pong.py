@@ -47,6 +47,8 @@ def trip(journey, o):
     if info['status'] == 'completed':
         run.update(total_s=info['total-time'] / 1000,
                    blackout_ms=watch.blackout_ms(),
+                   reported_ms=info['downtime'],
+                   parts=info.get('details', {}).get('blackout'),
                    sent_mb=info['ram']['transferred'] / MB,
                    rounds=info['ram']['dirty-sync-count'])
     return run
