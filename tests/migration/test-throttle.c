@@ -378,16 +378,21 @@ static const MigrationTest no_stall_test = {
 static void assert_no_more_sleeps(MigrationPair *p)
 {
     uint64_t ops = workload_ctl(p->src_ram, 0)->ops;
+    unsigned moved = 0;
 
-    /* Its sleeps are seconds at most, and it must not have one. */
-    for (unsigned i = 0; i < 20; i++) {
+    /*
+     * A throttled vCPU sleeps nearly all of the time, for as long as a second:
+     * most looks would find it where it was. A busy host alone does not.
+     */
+    for (unsigned i = 0; i < 40; i++) {
         uint64_t now;
 
         g_usleep(10000);
         now = workload_ctl(p->src_ram, 0)->ops;
-        g_assert_cmpuint(now, >, ops);
+        moved += now > ops;
         ops = now;
     }
+    g_assert_cmpuint(moved, >, 10);
 }
 
 static void cancel(MigrationPair *p)
