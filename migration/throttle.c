@@ -23,6 +23,8 @@
 #define HIGH_CHECKS 2
 /* Weight of the latest window in a vCPU's demand. */
 #define DEMAND_WEIGHT 0.5
+/* Pages of all vCPUs that say enough about who writes. */
+#define ENOUGH_PAGES 64
 
 struct ThrottleVcpu {
     CPUState *cpu;
@@ -85,8 +87,10 @@ static void find_vcpus(MigrationThrottle *t)
 }
 
 /*
- * What each wrote since the last check, as it would have been without sleeps.
- * If nobody wrote (devices do, too), who wrote last still counts.
+ * What each wrote since the last look, as it would have been without sleeps.
+ * A few pages do not tell: a writer that slept, or got no host CPU, must not
+ * change places with one that only touched its stack. So they are left for the
+ * next look, and until then who wrote before still counts.
  */
 static void look_who_writes(MigrationThrottle *t)
 {
@@ -100,7 +104,7 @@ static void look_who_writes(MigrationThrottle *t)
         dirty_tracker_written(t->vcpus[i].cpu, &now[i]);
         sum += now[i] - t->vcpus[i].written;
     }
-    for (unsigned i = 0; i < t->nr_vcpus && sum; i++) {
+    for (unsigned i = 0; i < t->nr_vcpus && sum >= ENOUGH_PAGES; i++) {
         struct ThrottleVcpu *v = &t->vcpus[i];
         double awake = (double)(CPU_THROTTLE_ONE - cpu_throttle_get(v->cpu)) /
                        CPU_THROTTLE_ONE;
@@ -118,9 +122,14 @@ static void apply(MigrationThrottle *t)
     g_autofree double *demand = g_new0(double, t->nr_vcpus);
     g_autofree uint32_t *share = g_new0(uint32_t, t->nr_vcpus);
     unsigned pct = atomic_load(&t->pct);
+    bool known = !t->attributes;
 
     for (unsigned i = 0; i < t->nr_vcpus; i++) {
         demand[i] = t->vcpus[i].demand;
+        known |= demand[i] > 0;
+    }
+    if (!known) {
+        return; /* who writes will show */
     }
     cpu_throttle_divide(demand, t->nr_vcpus, pct * CPU_THROTTLE_PCT, share);
     for (unsigned i = 0; i < t->nr_vcpus; i++) {
