@@ -137,25 +137,11 @@ static bool bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
 static bool bitmap_start(RAMBlock *const *blocks, size_t nr_blocks,
                          DirtyTrackerFirst *first, Error **errp)
 {
-    size_t i;
-
-    for (i = 0; i < nr_blocks; i++) {
-        if (!alloc_bitmaps(tcg_ram_get(blocks[i]))) {
-            error_setg(errp, "no memory for the dirty bitmaps of block '%s'",
-                       qemu_ram_get_idstr(blocks[i]));
-            while (i-- > 0) {
-                free_bitmaps(tcg_ram_get(blocks[i]));
-            }
-            return false;
-        }
+    if (!tcg_blocks_alloc(blocks, nr_blocks, alloc_bitmaps, free_bitmaps,
+                          "dirty bitmaps", errp)) {
+        return false;
     }
-    for (i = 0; i < nr_blocks; i++) {
-        /* Release: who sees it sees the bitmaps. */
-        atomic_store_explicit(&tcg_ram_get(blocks[i])->mark, bitmap_mark,
-                              memory_order_release);
-    }
-    /* Write entries from before are gone after this. */
-    tcg_handshake();
+    tcg_blocks_arm(blocks, nr_blocks, bitmap_mark);
     *first = DIRTY_TRACKER_FIRST_WRITTEN;
     return true;
 }
@@ -164,11 +150,8 @@ static void bitmap_stop(RAMBlock *const *blocks, size_t nr_blocks)
 {
     size_t i;
 
-    for (i = 0; i < nr_blocks; i++) {
-        atomic_store(&tcg_ram_get(blocks[i])->mark, NULL);
-    }
     /* Nobody is in a fault that still uses the bitmaps after this. */
-    tcg_handshake();
+    tcg_blocks_disarm(blocks, nr_blocks);
     for (i = 0; i < nr_blocks; i++) {
         free_bitmaps(tcg_ram_get(blocks[i]));
     }

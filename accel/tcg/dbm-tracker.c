@@ -232,25 +232,11 @@ static bool alloc_states(TcgRam *ram)
 static bool dbm_start(RAMBlock *const *blocks, size_t nr_blocks,
                       DirtyTrackerFirst *first, Error **errp)
 {
-    size_t i;
-
-    for (i = 0; i < nr_blocks; i++) {
-        if (!alloc_states(tcg_ram_get(blocks[i]))) {
-            error_setg(errp, "no memory for the page states of block '%s'",
-                       qemu_ram_get_idstr(blocks[i]));
-            while (i-- > 0) {
-                free_states(tcg_ram_get(blocks[i]));
-            }
-            return false;
-        }
+    if (!tcg_blocks_alloc(blocks, nr_blocks, alloc_states, free_states,
+                          "page states", errp)) {
+        return false;
     }
-    for (i = 0; i < nr_blocks; i++) {
-        /* Release: who sees it sees the states. */
-        atomic_store_explicit(&tcg_ram_get(blocks[i])->mark, dbm_mark,
-                              memory_order_release);
-    }
-    /* Write entries from before are gone after this. */
-    tcg_handshake();
+    tcg_blocks_arm(blocks, nr_blocks, dbm_mark);
     *first = DIRTY_TRACKER_FIRST_WRITTEN;
     return true;
 }
@@ -276,11 +262,8 @@ static void dbm_stop(RAMBlock *const *blocks, size_t nr_blocks)
 {
     size_t i;
 
-    for (i = 0; i < nr_blocks; i++) {
-        atomic_store(&tcg_ram_get(blocks[i])->mark, NULL);
-    }
     /* Nobody is in a fault that still uses the states after this. */
-    tcg_handshake();
+    tcg_blocks_disarm(blocks, nr_blocks);
     for (i = 0; i < nr_blocks; i++) {
         TcgRam *ram = tcg_ram_get(blocks[i]);
 

@@ -168,30 +168,15 @@ static bool begin_reaping(Error **errp)
     return true;
 }
 
-static bool alloc_writable(RAMBlock *const *blocks, size_t nr_blocks,
-                           Error **errp)
+static bool alloc_writable(TcgRam *ram)
 {
-    size_t i;
+    ram->writable = tcg_page_bitmap_new(ram);
+    return ram->writable;
+}
 
-    for (i = 0; i < nr_blocks; i++) {
-        TcgRam *ram = tcg_ram_get(blocks[i]);
-
-        ram->writable = tcg_page_bitmap_new(ram);
-        if (!ram->writable) {
-            error_setg(errp, "no memory for the page states of block '%s'",
-                       qemu_ram_get_idstr(blocks[i]));
-            break;
-        }
-    }
-    if (i == nr_blocks) {
-        return true;
-    }
-    while (i-- > 0) {
-        TcgRam *ram = tcg_ram_get(blocks[i]);
-
-        tcg_page_bitmap_free(ram, &ram->writable);
-    }
-    return false;
+static void free_writable(TcgRam *ram)
+{
+    tcg_page_bitmap_free(ram, &ram->writable);
 }
 
 static bool ring_start(RAMBlock *const *blocks, size_t nr_blocks,
@@ -200,14 +185,13 @@ static bool ring_start(RAMBlock *const *blocks, size_t nr_blocks,
     size_t i;
 
     g_assert(bql_locked());
-    if (!alloc_writable(blocks, nr_blocks, errp)) {
+    if (!tcg_blocks_alloc(blocks, nr_blocks, alloc_writable, free_writable,
+                          "page states", errp)) {
         return false;
     }
     if (!begin_reaping(errp)) {
         for (i = 0; i < nr_blocks; i++) {
-            TcgRam *ram = tcg_ram_get(blocks[i]);
-
-            tcg_page_bitmap_free(ram, &ram->writable);
+            free_writable(tcg_ram_get(blocks[i]));
         }
         return false;
     }
@@ -216,11 +200,8 @@ static bool ring_start(RAMBlock *const *blocks, size_t nr_blocks,
         TcgRam *ram = tcg_ram_get(blocks[i]);
 
         dirty_reaper_add_slot(ram->slot, ram->rb, 0, ram->nr_pages);
-        /* Release: who sees it sees writable and its own ring. */
-        atomic_store_explicit(&ram->mark, ring_mark, memory_order_release);
     }
-    /* Write entries from before are gone after this. */
-    tcg_handshake();
+    tcg_blocks_arm(blocks, nr_blocks, ring_mark);
     *first = DIRTY_TRACKER_FIRST_WRITTEN;
     return true;
 }
@@ -230,17 +211,14 @@ static void ring_stop(RAMBlock *const *blocks, size_t nr_blocks)
     size_t i;
 
     g_assert(bql_locked());
-    for (i = 0; i < nr_blocks; i++) {
-        atomic_store(&tcg_ram_get(blocks[i])->mark, NULL);
-    }
     /* After this nobody enters pages of these blocks. */
-    tcg_handshake();
+    tcg_blocks_disarm(blocks, nr_blocks);
     for (i = 0; i < nr_blocks; i++) {
         TcgRam *ram = tcg_ram_get(blocks[i]);
 
         /* Reaps, so no ring names the slot any more. */
         dirty_reaper_remove_slot(ram->slot);
-        tcg_page_bitmap_free(ram, &ram->writable);
+        free_writable(ram);
     }
     rings.nr_armed -= nr_blocks;
     if (rings.nr_armed == 0) {

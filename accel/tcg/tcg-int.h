@@ -348,6 +348,17 @@ void tcg_exec(TcgVcpu *v);
 void tcg_regs_load(TcgVcpu *v);  /* env -> v */
 void tcg_regs_store(TcgVcpu *v); /* v -> env */
 
+/* ---- tracker-arm.c: what every tracker's start and stop do ---- */
+/* @alloc for each block, or for none: @undo takes back what was allocated. */
+bool tcg_blocks_alloc(RAMBlock *const *blocks, size_t nr_blocks,
+                      bool (*alloc)(TcgRam *ram), void (*undo)(TcgRam *ram),
+                      const char *what, Error **errp);
+/* From the return on every first store to a page goes through @mark. */
+void tcg_blocks_arm(RAMBlock *const *blocks, size_t nr_blocks,
+                    TcgMarkFunc *mark);
+/* From the return on no vCPU is in the mark function any more. */
+void tcg_blocks_disarm(RAMBlock *const *blocks, size_t nr_blocks);
+
 /* ---- bitmap-tracker.c ---- */
 extern const DirtyTrackerOps tcg_bitmap_tracker;
 /* Zeroed, one bit per page of @ram; NULL: no memory. */
