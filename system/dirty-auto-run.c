@@ -169,9 +169,7 @@ static void fill_costs(DirtyAutoInputs *in)
         }
     }
     dirty_reaper_get_stats(&s);
-    in->ring_exit_ns = s.soft_full_exits
-                           ? (double)s.full_wait_ns / (double)s.soft_full_exits
-                           : 0;
+    in->ring_exit_ns = s.full_exit_ns;
 }
 
 static void change(DirtyAutoEngine to)

@@ -147,22 +147,25 @@ typedef struct Round {
 
 /*
  * A price of @e. What was not measured of it is guessed in proportion to what
- * the tracker in use was measured to cost: else a busy host would make each
- * tracker look dear that was tried, and cheap that was not.
+ * another was measured to cost, first of all the tracker in use: else a slow
+ * host would make each tracker look dear that was tried, and cheap that was
+ * not.
  */
 static double price_of(const DirtyAutoInputs *in, DirtyAutoEngine e,
                        size_t member)
 {
 #define MEMBER(cost) (*(const double *)((const char *)&(cost) + member))
-    double measured = MEMBER(in->cost[e]), guessed = MEMBER(guess[e]);
-    double now = MEMBER(in->cost[in->current]);
-    double now_guessed = MEMBER(guess[in->current]);
-#undef MEMBER
+    double price = MEMBER(in->cost[e]);
 
-    if (measured > 0) {
-        return measured;
+    for (unsigned i = 0; price <= 0 && i < DIRTY_AUTO_NR; i++) {
+        DirtyAutoEngine o = (in->current + i) % DIRTY_AUTO_NR;
+
+        if (MEMBER(in->cost[o]) > 0 && MEMBER(guess[o]) > 0) {
+            price = MEMBER(guess[e]) * MEMBER(in->cost[o]) / MEMBER(guess[o]);
+        }
     }
-    return now > 0 && now_guessed > 0 ? guessed * now / now_guessed : guessed;
+    return price > 0 ? price : MEMBER(guess[e]);
+#undef MEMBER
 }
 
 #define PRICE(in, e, member) price_of(in, e, offsetof(DirtyTrackerCost, member))

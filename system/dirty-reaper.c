@@ -8,6 +8,7 @@
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "system/cpus.h"
+#include "system/dirty-cost.h"
 #include "system/dirty-memory.h"
 #include "system/dirty-reaper.h"
 #include "system/ram-block.h"
@@ -68,6 +69,7 @@ static struct {
         _Atomic uint64_t harvested, refault, unknown, beyond, batches;
         _Atomic uint64_t reaps[CAUSE_NUM];
         _Atomic uint64_t reap_ns, reset_ns, longest_reap_ns;
+        DirtyCost entry, full_exit;
         _Atomic uint64_t soft_full, hard_full, full_wait_ns, longest_wait_ns;
         _Atomic uint64_t bql_acquisitions;
     } stats;
@@ -255,6 +257,8 @@ static void reap_locked(Cause cause)
     count(&reaper.stats.harvested, entries);
     count(&reaper.stats.reaps[cause], 1);
     count(&reaper.stats.reap_ns, ns);
+    dirty_cost_add(&reaper.stats.entry, (double)ns, entries,
+                   DIRTY_COST_LEAST_PAGES);
     note_longest(&reaper.stats.longest_reap_ns, ns);
     trace_dirty_reaper_reap(cause_name(cause), entries, ns);
 }
@@ -477,6 +481,7 @@ void dirty_reaper_vcpu_full(CPUState *cpu, bool hard)
     }
     ns = dirty_stats_clock_ns() - begin_ns;
     count(&reaper.stats.full_wait_ns, ns);
+    dirty_cost_add(&reaper.stats.full_exit, (double)ns, 1, 0);
     note_longest(&reaper.stats.longest_wait_ns, ns);
 }
 
@@ -514,6 +519,8 @@ void dirty_reaper_get_stats(DirtyReaperStats *stats)
         .hard_full_exits = dirty_stats_get(&reaper.stats.hard_full),
         .full_wait_ns = dirty_stats_get(&reaper.stats.full_wait_ns),
         .longest_wait_ns = dirty_stats_get(&reaper.stats.longest_wait_ns),
+        .entry_ns = dirty_cost_ns(&reaper.stats.entry),
+        .full_exit_ns = dirty_cost_ns(&reaper.stats.full_exit),
         .period_ms = PERIOD_MS,
         .thread_bql_acquisitions = dirty_stats_get(
             &reaper.stats.bql_acquisitions),

@@ -37,23 +37,19 @@
 #include "qemu/error.h"
 #include "qemu/sweep.h"
 #include "qemu/timer.h"
+#include "system/dirty-cost.h"
 #include "system/dirty-tracker.h"
 
 /* Words of log taken at a time: 32,768 pages. */
 #define CHUNK_WORDS 512u
 #define CHUNK_BITS  (CHUNK_WORDS * 64u)
 
-/* Sums for bitmap_cost(); one tracker per process. Relaxed atomics. */
+/* For bitmap_cost(); one tracker per process. */
 static struct {
-    _Atomic uint64_t scanned_bytes, scan_ns; /* collects that found nothing */
-    _Atomic uint64_t collected_pages, collect_ns; /* and those that did */
-    _Atomic uint64_t clean_ranges, clean_ns;      /* those with a handshake */
+    DirtyCost scan;    /* a GiB, by collects that found nothing */
+    DirtyCost collect; /* a page, by those that did */
+    DirtyCost clean;   /* a range, with a handshake */
 } measured;
-
-static void add(_Atomic uint64_t *sum, uint64_t n)
-{
-    atomic_fetch_add_explicit(sum, n, memory_order_relaxed);
-}
 
 static bool bitmap_probe(Error **errp)
 {
@@ -198,11 +194,12 @@ static void collect_ram(TcgRam *ram, ram_addr_t start, ram_addr_t length)
     end = MIN(DIV_ROUND_UP(start + length, TCG_PAGE_SIZE), ram->nr_pages);
     summary_walk(ram->log_summary, page, end, collect_pages, &c);
     if (c.found) {
-        add(&measured.collected_pages, c.found);
-        add(&measured.collect_ns, get_clock() - begin_ns);
+        dirty_cost_add(&measured.collect, get_clock() - begin_ns, c.found,
+                       DIRTY_COST_LEAST_PAGES);
     } else {
-        add(&measured.scanned_bytes, length);
-        add(&measured.scan_ns, get_clock() - begin_ns);
+        dirty_cost_add(&measured.scan,
+                       (get_clock() - begin_ns) * (0x1p30 / (double)length), 1,
+                       0);
     }
 }
 
@@ -272,28 +269,16 @@ static void bitmap_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
     int64_t begin_ns = get_clock();
 
     if (is_tracked(ram) && tcg_pages_clean(ram, start, length)) {
-        add(&measured.clean_ranges, 1);
-        add(&measured.clean_ns, get_clock() - begin_ns);
+        dirty_cost_add(&measured.clean, get_clock() - begin_ns, 1, 0);
     }
-}
-
-static double ratio(_Atomic uint64_t *ns, _Atomic uint64_t *n, double unit)
-{
-    uint64_t count = atomic_load_explicit(n, memory_order_relaxed);
-
-    return count ? atomic_load_explicit(ns, memory_order_relaxed) * unit / count
-                 : 0;
 }
 
 /* Re-arming costs per range, nearly nothing per page. */
 static void bitmap_cost(DirtyTrackerCost *cost)
 {
-    cost->collect_ns_per_page = ratio(&measured.collect_ns,
-                                      &measured.collected_pages, 1);
-    cost->scan_ns_per_gib = ratio(&measured.scan_ns, &measured.scanned_bytes,
-                                  1 << 30);
-    cost->clean_ns_per_range = ratio(&measured.clean_ns, &measured.clean_ranges,
-                                     1);
+    cost->collect_ns_per_page = dirty_cost_ns(&measured.collect);
+    cost->scan_ns_per_gib = dirty_cost_ns(&measured.scan);
+    cost->clean_ns_per_range = dirty_cost_ns(&measured.clean);
     cost->fault_ns_per_page = tcg_fault_ns();
 }
 

@@ -51,6 +51,7 @@
 #include "qemu/bitmap.h"
 #include "qemu/error.h"
 #include "qemu/timer.h"
+#include "system/dirty-cost.h"
 #include "system/dirty-tracker.h"
 
 #define GROUP_PAGES 64u
@@ -74,9 +75,8 @@ static struct {
     _Atomic uint64_t groups_scanned, entries_scanned, summary_words;
     _Atomic uint64_t pages_collected, pages_cleaned;
     _Atomic uint64_t groups_armed_now;
-    /* Sums for dbm_cost(). */
-    _Atomic uint64_t scanned_bytes, scan_ns, collected_pages, collect_ns;
-    _Atomic uint64_t clean_ranges, clean_ns;
+    /* For dbm_cost(): a GiB in which nothing was found, a page, a range. */
+    DirtyCost scan, collect, clean;
 } dbm;
 
 static void add(_Atomic uint64_t *sum, uint64_t n)
@@ -419,11 +419,12 @@ static void count_collect(const Collect *c, int64_t ns)
     add(&dbm.summary_words, c->words);
     add(&dbm.pages_collected, c->pages);
     if (c->pages) {
-        add(&dbm.collected_pages, c->pages);
-        add(&dbm.collect_ns, ns);
+        dirty_cost_add(&dbm.collect, ns, c->pages, DIRTY_COST_LEAST_PAGES);
     } else {
-        add(&dbm.scanned_bytes, (c->end - c->first) << TCG_PAGE_BITS);
-        add(&dbm.scan_ns, ns);
+        dirty_cost_add(
+            &dbm.scan,
+            ns * (0x1p30 / (double)((c->end - c->first) << TCG_PAGE_BITS)), 1,
+            0);
     }
 }
 
@@ -491,17 +492,11 @@ static void dbm_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
     pages = tcg_pages_clean(ram, start, length);
     if (pages) {
         add(&dbm.pages_cleaned, pages);
-        add(&dbm.clean_ranges, 1);
-        add(&dbm.clean_ns, get_clock() - begin_ns);
+        dirty_cost_add(&dbm.clean, get_clock() - begin_ns, 1, 0);
     }
 }
 
 /* ---- what is known ---- */
-
-static double ratio(_Atomic uint64_t *ns, _Atomic uint64_t *n, double unit)
-{
-    return get(n) ? get(ns) * unit / get(n) : 0;
-}
 
 static void dbm_groups(DirtyTrackerGroups *s)
 {
@@ -529,9 +524,9 @@ static void dbm_groups(DirtyTrackerGroups *s)
  */
 static void dbm_cost(DirtyTrackerCost *cost)
 {
-    cost->collect_ns_per_page = ratio(&dbm.collect_ns, &dbm.collected_pages, 1);
-    cost->scan_ns_per_gib = ratio(&dbm.scan_ns, &dbm.scanned_bytes, 1 << 30);
-    cost->clean_ns_per_range = ratio(&dbm.clean_ns, &dbm.clean_ranges, 1);
+    cost->collect_ns_per_page = dirty_cost_ns(&dbm.collect);
+    cost->scan_ns_per_gib = dirty_cost_ns(&dbm.scan);
+    cost->clean_ns_per_range = dirty_cost_ns(&dbm.clean);
     cost->fault_ns_per_page = tcg_fault_ns();
 }
 

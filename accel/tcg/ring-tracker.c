@@ -244,10 +244,8 @@ static void ring_cost(DirtyTrackerCost *cost)
     DirtyReaperStats s;
 
     dirty_reaper_get_stats(&s);
-    if (s.entries_harvested) {
-        /* Re-arming is part of it: clean costs nothing. */
-        cost->collect_ns_per_page = (double)s.reap_ns / s.entries_harvested;
-    }
+    /* Re-arming is part of it: clean costs nothing. */
+    cost->collect_ns_per_page = s.entry_ns;
     cost->fault_ns_per_page = tcg_fault_ns();
 }
 

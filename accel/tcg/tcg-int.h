@@ -156,8 +156,7 @@ typedef enum TcgExit {
 typedef struct TcgVcpuStats {
     _Atomic uint64_t tlb_fills;    /* read and write misses */
     _Atomic uint64_t dirty_faults; /* pages that went from clean to dirty */
-    _Atomic uint64_t fault_samples, fault_ns; /* of some of these: time */
-    _Atomic uint64_t dbm_faults;  /* writes that found no permission, and */
+    _Atomic uint64_t dbm_faults;   /* writes that found no permission, and */
     _Atomic uint64_t dbm_updates; /* pages made dirty without (dbm-tracker.c) */
     _Atomic uint64_t blocks_made;
     _Atomic uint64_t code_writes; /* stores that hit cached code */
@@ -287,7 +286,7 @@ void tcg_tlb_forget_writes(TcgVcpu *v); /* O(1) */
  */
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                TcgTarget *t);
-/* Mean time of a probe that made a page dirty, over all vCPUs; 0: unknown. */
+/* Time of a probe that made a page dirty, of any vCPU; 0: unknown. */
 double tcg_fault_ns(void);
 TcgRam *tcg_ram_get(RAMBlock *rb);      /* made on first use; any thread */
 TcgRam *tcg_ram_of_slot(uint32_t slot); /* that was made */

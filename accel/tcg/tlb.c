@@ -13,6 +13,7 @@
 #include "tcg-int.h"
 #include "qemu/bitmap.h"
 #include "qemu/timer.h"
+#include "system/dirty-cost.h"
 #include "target/arm/syndrome.h"
 
 #define MAX_RAMS            1024
@@ -257,7 +258,9 @@ static bool probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
     return true;
 }
 
-/* The clock is not free: one write in 256 is looked at. */
+/* Of all vCPUs: one write in 256 is looked at, as the clock is not free. */
+static DirtyCost fault_cost;
+
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                TcgTarget *t)
 {
@@ -274,23 +277,12 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
     ok = probe(v, op, va, access, t);
     if (faults !=
         atomic_load_explicit(&v->stats.dirty_faults, memory_order_relaxed)) {
-        tcg_count_by(&v->stats.fault_ns, get_clock() - begin_ns);
-        tcg_count(&v->stats.fault_samples);
+        dirty_cost_add(&fault_cost, get_clock() - begin_ns, 1, 0);
     }
     return ok;
 }
 
 double tcg_fault_ns(void)
 {
-    unsigned n = tcg_nr_vcpus(), i;
-    uint64_t samples = 0, ns = 0;
-
-    for (i = 0; i < n; i++) {
-        const TcgVcpuStats *s = &tcg_vcpu(i)->stats;
-
-        samples += atomic_load_explicit(&s->fault_samples,
-                                        memory_order_relaxed);
-        ns += atomic_load_explicit(&s->fault_ns, memory_order_relaxed);
-    }
-    return samples ? (double)ns / samples : 0;
+    return dirty_cost_ns(&fault_cost);
 }

@@ -110,6 +110,8 @@ typedef struct DirtyReaperStats {
     uint64_t hard_full_exits;
     uint64_t full_wait_ns; /* vCPUs out of the guest, waiting for room */
     uint64_t longest_wait_ns;
+    double entry_ns;     /* of a reap, and */
+    double full_exit_ns; /* of such a wait: see dirty-cost.h; 0: unknown */
     uint64_t period_ms;
     uint64_t thread_bql_acquisitions; /* by the reaper's thread: stays 0 */
     unsigned rings_now, slots_now;

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "system/dirty-auto.h"
+#include "system/dirty-cost.h"
 
 #define GIB_PAGES 262144
 #define BITMAP    DIRTY_AUTO_BITMAP
@@ -430,6 +431,131 @@ static void test_slow_host(void)
     }
 }
 
+/* ---- prices ---- */
+
+static void add_samples(DirtyCost *c, unsigned nr, double ns)
+{
+    while (nr--) {
+        dirty_cost_add(c, ns, 1, 0);
+    }
+}
+
+static void test_cost_estimate(void)
+{
+    DirtyCost c = { 0 };
+
+    g_assert_cmpfloat(dirty_cost_ns(&c), ==, 0);
+    add_samples(&c, DIRTY_COST_ENOUGH - 1, 50);
+    g_assert_cmpfloat(dirty_cost_ns(&c), ==, 0);
+    add_samples(&c, 1, 1e7); /* one of three is an outlier */
+    g_assert_cmpfloat(dirty_cost_ns(&c), ==, 50);
+    dirty_cost_add(&c, 1e9, 63, 64); /* too few units */
+    dirty_cost_add(&c, 1e9, 0, 0);
+    g_assert_cmpuint(atomic_load(&c.nr), ==, DIRTY_COST_ENOUGH);
+    for (unsigned i = 0; i < DIRTY_COST_SAMPLES; i++) {
+        dirty_cost_add(&c, 6400, 64, 64);
+    }
+    g_assert_cmpfloat(dirty_cost_ns(&c), ==, 100);
+    /* Up to half may be wrong. */
+    add_samples(&c, DIRTY_COST_SAMPLES / 2, 1e9);
+    g_assert_cmpfloat(dirty_cost_ns(&c), ==, 100);
+    add_samples(&c, 1, 200);
+    g_assert_cmpfloat(dirty_cost_ns(&c), ==, 200);
+    /* Less than a picosecond is known, too. */
+    add_samples(&c, DIRTY_COST_SAMPLES, 0);
+    g_assert_cmpfloat(dirty_cost_ns(&c), >, 0);
+}
+
+/* The price of a fault of each tracker, as measured. */
+static void decide_by(DirtyAutoInputs *in, const DirtyCost *faults,
+                      DirtyAutoDecision *d)
+{
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        in->cost[e].fault_ns_per_page = dirty_cost_ns(&faults[e]);
+    }
+    dirty_auto_decide(in, d);
+}
+
+/* Each sample in turn is a time slice of 10 ms that went to others. */
+static void test_outliers_change_nothing(void)
+{
+    DirtyCost faults[DIRTY_AUTO_NR] = { 0 };
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision before, d;
+
+    in.pages = (DirtyAutoCurve){ 50000, 1e6 };
+    in.groups = (DirtyAutoCurve){ 50000, 1e6 };
+    in.ring_entries = 65536;
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        add_samples(&faults[e], DIRTY_COST_SAMPLES, 1000);
+    }
+    decide_by(&in, faults, &before);
+    g_assert_cmpint(before.choice, ==, BITMAP);
+    for (unsigned i = 0; i < 100; i++) {
+        add_samples(&faults[BITMAP], 1, 1e7);
+        decide_by(&in, faults, &d);
+        g_assert_cmpint(d.choice, ==, BITMAP);
+        g_assert_cmpint(d.best, ==, before.best);
+        g_assert_cmpfloat(dirty_auto_cost_ns(&d.predicted[BITMAP]), ==,
+                          dirty_auto_cost_ns(&before.predicted[BITMAP]));
+        add_samples(&faults[BITMAP], 2, 1000);
+    }
+}
+
+/* Of what lasts, only what is clearly better is followed; there and back. */
+static void test_lasting_change(void)
+{
+    static const struct {
+        double ns;
+        bool is_clear;
+    } rows[] = { { 1100, false }, { 1250, false }, { 2000, true } };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+        DirtyCost faults[DIRTY_AUTO_NR] = { 0 };
+        DirtyAutoInputs in = one_second();
+        DirtyAutoDecision d;
+        unsigned n = 0;
+
+        in.pages = in.groups = (DirtyAutoCurve){ 50000, 1e6 };
+        in.ring_entries = 65536;
+        in.possible[DBM] = false;
+        add_samples(&faults[BITMAP], DIRTY_COST_SAMPLES, 1000);
+        add_samples(&faults[RING], DIRTY_COST_SAMPLES, 1000);
+        decide_by(&in, faults, &d);
+        for (; d.choice == BITMAP && n < 100; n++) {
+            add_samples(&faults[BITMAP], 1, rows[i].ns);
+            decide_by(&in, faults, &d);
+        }
+        if (!rows[i].is_clear) {
+            g_assert_cmpint(d.choice, ==, BITMAP);
+            continue;
+        }
+        g_assert_cmpint(d.choice, ==, RING);
+        g_assert_cmpuint(n, ==, DIRTY_COST_SAMPLES / 2 + 1);
+        in.current = RING;
+        add_samples(&faults[RING], DIRTY_COST_SAMPLES, rows[i].ns * 2);
+        decide_by(&in, faults, &d);
+        g_assert_cmpint(d.choice, ==, BITMAP);
+    }
+}
+
+/* The tracker in use was just taken: what others cost here is known. */
+static void test_slow_host_known_by_another(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision cheap, d;
+
+    in.pages = (DirtyAutoCurve){ 20000, 1e6 };
+    in.groups = (DirtyAutoCurve){ 400, 1e6 };
+    in.ring_entries = 65536;
+    dirty_auto_decide(&in, &cheap);
+    in.cost[DBM].collect_ns_per_page = 15e3;
+    in.cost[DBM].fault_ns_per_page = 15e3;
+    in.cost[DBM].clean_ns_per_range = 2e6;
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.best, ==, cheap.best);
+}
+
 static void test_names(void)
 {
     for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
@@ -451,6 +577,11 @@ int main(int argc, char **argv)
     g_test_add_func("/dirty-auto/decide/faults", test_counts_of_faults);
     g_test_add_func("/dirty-auto/decide/margin", test_margin);
     g_test_add_func("/dirty-auto/decide/slow-host", test_slow_host);
+    g_test_add_func("/dirty-auto/price/estimate", test_cost_estimate);
+    g_test_add_func("/dirty-auto/price/outliers", test_outliers_change_nothing);
+    g_test_add_func("/dirty-auto/price/lasting-change", test_lasting_change);
+    g_test_add_func("/dirty-auto/price/known-by-another",
+                    test_slow_host_known_by_another);
     g_test_add_func("/dirty-auto/names", test_names);
     return g_test_run();
 }
