@@ -52,6 +52,8 @@ typedef struct AccelOps {
     void (*synchronize_post_reset)(CPUState *cpu);
     void (*synchronize_post_init)(CPUState *cpu);
     void (*synchronize_pre_loadvm)(CPUState *cpu);
+    /* Optional: input @gsi of its interrupt controllers. BQL. See gsi.h. */
+    void (*set_gsi)(int gsi, int level);
 } AccelOps;
 
 /* The chosen accelerator's; set once by accel_init_machine(). */
