@@ -12,7 +12,8 @@
  */
 #include "qemu/osdep.h"
 
-#include "qemu/bitmap.h"
+#include <math.h>
+
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "qemu/thread.h"
@@ -25,11 +26,10 @@
 #include "system/ram-block.h"
 
 #define NS_PER_S 1e9
-/* Of the first count; or 80 times what a sync and a count of clean memory
- * take, so that two of them are a fortieth of the time until the second. */
-#define SAMPLE_NS         INT64_C(10000000)
-#define SAMPLE_NS_PER_GIB (80 * INT64_C(15000))
-#define PAGES_PER_GIB     262144
+/* Of the first count; and if rings fill meanwhile, so often for each vCPU. */
+#define SAMPLE_NS       INT64_C(10000000)
+#define SAMPLE_SHORT_NS INT64_C(1000000)
+#define SAMPLE_EXITS    8
 /* Rounds between two changes, and how many in a migration. */
 #define REST_ROUNDS 2
 #define CHANGES_MAX 4
@@ -44,17 +44,14 @@ typedef enum Step {
     STEP_LATE,   /* it will not be in this migration */
 } Step;
 
-typedef struct Count {
-    double pages, groups;
-} Count;
-
 /* Singleton: there is one migration. */
 static struct {
     /* The migration thread's. */
     Step step;
     bool change_always;
     int64_t begin_ns, first_ns, wait_ns;
-    Count first;
+    uint64_t exits; /* of vCPUs, for rings, at the beginning */
+    DirtyCount first;
     uint64_t *written; /* per vCPU, at the beginning */
     unsigned rounds, changed_in;
 
@@ -65,6 +62,7 @@ static struct {
     int64_t sample_ns; /* time spent on counting */
     double second_s;   /* when the second count was */
     char *refused;
+    DirtyTrackingChange history[CHANGES_MAX];
     DirtyAutoInputs in;
     DirtyAutoDecision decision;
 } run = {
@@ -73,31 +71,16 @@ static struct {
 
 /* ---- counting ---- */
 
-static void count_block(RAMBlock *rb, Count *n)
-{
-    uint64_t first, end, *map;
-
-    map = ram_block_dirty_bitmap(rb, DIRTY_MEMORY_MIGRATION, &first);
-    end = first + (qemu_ram_get_max_length(rb) >> DIRTY_PAGE_BITS);
-    for (uint64_t w = first / 64; w * 64 < end; w++) {
-        uint64_t bits = atomic_load_explicit(bitmap_atomic_word(map, w),
-                                             memory_order_relaxed);
-
-        n->pages += __builtin_popcountll(bits);
-        n->groups += bits != 0;
-    }
-}
-
 /* What has been written and not been taken; @at_ns: when. */
-static Count count(int64_t *at_ns)
+static DirtyCount count(int64_t *at_ns)
 {
     g_autoptr(GPtrArray) blocks = qemu_ram_blocks_snapshot();
-    Count n = { 0 };
+    DirtyCount n = { 0 };
 
     *at_ns = get_clock();
     memory_global_dirty_log_sync(false);
     for (guint i = 0; i < blocks->len; i++) {
-        count_block(blocks->pdata[i], &n);
+        ram_block_survey_dirty(blocks->pdata[i], DIRTY_MEMORY_MIGRATION, &n);
     }
     QEMU_LOCK_GUARD(&run.lock);
     run.sample_ns += get_clock() - *at_ns;
@@ -172,6 +155,29 @@ static void fill_costs(DirtyAutoInputs *in)
     in->ring_exit_ns = s.full_exit_ns;
 }
 
+static DirtyTrackingMode mode_of(DirtyAutoEngine e)
+{
+    return qapi_enum_parse(&DirtyTrackingMode_lookup, dirty_auto_engine_name(e),
+                           0, &error_abort);
+}
+
+static void note_change_locked(DirtyAutoEngine from, DirtyAutoEngine to)
+{
+    const DirtyAutoPrediction *p = run.decision.predicted;
+
+    if (run.changes < CHANGES_MAX) { /* a test makes more */
+        run.history[run.changes] = (DirtyTrackingChange){
+            .round = run.rounds,
+            .time = (get_clock() - run.begin_ns) / 1000,
+            .from = mode_of(from),
+            .to = mode_of(to),
+            .stay = (int64_t)(dirty_auto_cost_ns(&p[from]) / 1000),
+            .go = (int64_t)(dirty_auto_cost_ns(&p[to]) / 1000),
+        };
+    }
+    run.changes++;
+}
+
 static void change(DirtyAutoEngine to)
 {
     const DirtyTrackerOps *ops = tracker_of(to);
@@ -185,7 +191,7 @@ static void change(DirtyAutoEngine to)
     QEMU_LOCK_GUARD(&run.lock);
     g_clear_pointer(&run.refused, g_free);
     if (ok) {
-        run.changes++;
+        note_change_locked(run.in.current, to);
         run.in.current = to;
     } else {
         run.refused = g_strdup(error_get_pretty(err));
@@ -294,11 +300,11 @@ void dirty_auto_begin(bool change_always)
     g_free(run.written);
     run.written = written_since(NULL);
     run.begin_ns = get_clock();
-    run.wait_ns = MAX(SAMPLE_NS, (int64_t)(run.in.ram_pages / PAGES_PER_GIB) *
-                                     SAMPLE_NS_PER_GIB);
+    run.wait_ns = SAMPLE_NS;
+    run.exits = dirty_reaper_soft_full_exits();
 }
 
-static void know(const Count *second, int64_t at_ns)
+static void know(const DirtyCount *second, int64_t at_ns)
 {
     double first_s = (double)(run.first_ns - run.begin_ns) / NS_PER_S;
     double second_s = (double)(at_ns - run.begin_ns) / NS_PER_S;
@@ -307,20 +313,37 @@ static void know(const Count *second, int64_t at_ns)
     QEMU_LOCK_GUARD(&run.lock);
     run.second_s = second_s;
     run.in.writers = writers;
-    run.in.pages = dirty_auto_fit(run.first.pages, first_s, second->pages,
-                                  second_s, (double)run.in.ram_pages);
-    run.in.groups = dirty_auto_fit(
-        run.first.groups, first_s, second->groups, second_s,
-        (double)run.in.ram_pages / DIRTY_AUTO_GROUP_PAGES);
+#define FIT(what, unit)                                                   \
+    dirty_auto_fit((double)run.first.what, first_s, (double)second->what, \
+                   second_s, ceil((double)run.in.ram_pages / (unit)))
+    run.in.pages = FIT(pages, 1);
+    run.in.groups = FIT(groups, DIRTY_AUTO_GROUP_PAGES);
+    run.in.units = FIT(units, DIRTY_AUTO_UNIT_PAGES);
+#undef FIT
+}
+
+/* Each of many exits costs as much as hundreds of faults. */
+static bool rings_fill(void)
+{
+    return dirty_reaper_soft_full_exits() - run.exits >=
+           SAMPLE_EXITS * MAX(run.in.vcpus, 1);
+}
+
+static bool is_time_to_count(void)
+{
+    int64_t ns = get_clock() - run.begin_ns;
+
+    return ns >= run.wait_ns ||
+           (run.step == STEP_FIRST && ns >= SAMPLE_SHORT_NS && rings_fill());
 }
 
 void dirty_auto_look(const DirtyAutoLink *link)
 {
     int64_t at_ns;
-    Count n;
+    DirtyCount n;
 
     if ((run.step != STEP_FIRST && run.step != STEP_SECOND) ||
-        get_clock() - run.begin_ns < run.wait_ns) {
+        !is_time_to_count()) {
         return;
     }
     n = count(&at_ns);
@@ -355,6 +378,7 @@ void dirty_auto_round(uint64_t new_pages, double s, const DirtyAutoLink *link)
             dirty_auto_refit(&run.in.pages, (double)new_pages, s);
             times = before > 0 ? run.in.pages.rate_per_s / before : 1;
             run.in.groups.rate_per_s *= times;
+            run.in.units.rate_per_s *= times;
         }
     }
     if (run.change_always) {
@@ -372,10 +396,17 @@ void dirty_auto_end(void)
 
 /* ---- what is told ---- */
 
-static DirtyTrackingMode mode_of(DirtyAutoEngine e)
+static DirtyTrackingChangeList *history_locked(void)
 {
-    return qapi_enum_parse(&DirtyTrackingMode_lookup, dirty_auto_engine_name(e),
-                           0, &error_abort);
+    DirtyTrackingChangeList *list = NULL, **tail = &list;
+
+    for (unsigned i = 0; i < MIN(run.changes, CHANGES_MAX); i++) {
+        DirtyTrackingChange *c = g_new(DirtyTrackingChange, 1);
+
+        *c = run.history[i];
+        QAPI_LIST_APPEND(tail, c);
+    }
+    return list;
 }
 
 static DirtyTrackingInputs *inputs_locked(void)
@@ -441,6 +472,7 @@ DirtyTrackingDecision *dirty_auto_query(void)
     d->decisions = run.decisions;
     d->changes = run.changes;
     d->change_cost = (int64_t)(run.decision.change_ns / 1000);
+    d->history = history_locked();
     d->refused = g_strdup(run.refused);
     d->inputs = inputs_locked();
     d->predictions = predictions_locked();

@@ -9,7 +9,6 @@
 #include "system/dirty-ring.h"
 
 #define PAGES_PER_GIB 262144.0
-#define WORDS_PER_GIB (PAGES_PER_GIB / 64)
 #define NS_PER_S      1e9
 /* What is not known: the speed of a fast link. */
 #define GUESS_BANDWIDTH 1e9
@@ -41,16 +40,19 @@
  * (docs/performance.rst). Only their proportions matter.
  */
 static const DirtyTrackerCost guess[DIRTY_AUTO_NR] = {
-    [DIRTY_AUTO_BITMAP] = { .collect_ns_per_page = 15,
+    [DIRTY_AUTO_BITMAP] = { .collect_ns_per_page = 4,
                             .scan_ns_per_gib = 2000,
                             .clean_ns_per_page = 1,
-                            .fault_ns_per_page = 15 },
-    [DIRTY_AUTO_RING] = { .collect_ns_per_page = 30, .fault_ns_per_page = 20 },
-    [DIRTY_AUTO_DBM] = { .collect_ns_per_page = 15,
-                         .scan_ns_per_gib = 100,
+                            .fault_ns_per_page = 35 },
+    [DIRTY_AUTO_RING] = { .collect_ns_per_page = 20, .fault_ns_per_page = 35 },
+    [DIRTY_AUTO_DBM] = { .collect_ns_per_page = 4,
+                         .scan_ns_per_gib = 2000,
                          .clean_ns_per_page = 1,
-                         .fault_ns_per_page = 15 },
+                         .fault_ns_per_page = 35 },
 };
+/* Of an update, at most; the processor's own work. */
+#define GUESS_UPDATE_NS    100.0
+#define GUESS_WORD_NS      0.5
 #define GUESS_RING_EXIT_NS 20000.0
 #define GUESS_WAIT_NS      2000.0
 
@@ -170,12 +172,24 @@ static double price_of(const DirtyAutoInputs *in, DirtyAutoEngine e,
 
 #define PRICE(in, e, member) price_of(in, e, offsetof(DirtyTrackerCost, member))
 
-/* By write protection: a fault for each page, all of memory is scanned. */
+static double gib_of_ram(const DirtyAutoInputs *in)
+{
+    return (double)in->ram_pages / PAGES_PER_GIB;
+}
+
+/*
+ * By write protection: a fault for each page. All of the log is scanned, or, if
+ * it has a summary, the units in which something is dirty.
+ */
 static void count_bitmap(const Round *r, DirtyAutoPrediction *p)
 {
     p->faults += r->pages;
     p->collected += r->pages;
-    p->scanned_words += (double)r->in->ram_pages / 64;
+    p->scanned_gib += gib_of_ram(r->in);
+    if (r->in->cost[DIRTY_AUTO_BITMAP].scan_words_per_gib > 0) {
+        p->more_words += dirty_auto_at(&r->in->units, r->s) *
+                         (DIRTY_AUTO_UNIT_PAGES / 64.0);
+    }
 }
 
 /*
@@ -216,12 +230,13 @@ static void count_dbm(const Round *r, DirtyAutoPrediction *p)
     double armed = dirty_auto_at(&in->groups, r->begin_s + r->s);
     double faults = r->pages;
 
-    p->scanned_words += (double)in->ram_pages / 4096 / 64 + groups / 64;
+    p->scanned_gib += gib_of_ram(in);
+    p->more_words += groups / 64;
     if (r->pages / groups >= DENSE_PAGES) {
         faults = MIN(armed - before, r->pages);
-        p->scanned_words += armed;
+        p->more_words += armed;
     } else {
-        p->scanned_words += groups;
+        p->more_words += groups;
     }
     p->faults += faults;
     p->updates += r->pages - faults;
@@ -258,21 +273,66 @@ static double waiting_ns(const DirtyAutoInputs *in)
     return ns > 0 ? ns : GUESS_WAIT_NS;
 }
 
+/* Words of @e that are read for a GiB in which nothing is dirty. */
+static double words_per_gib(const DirtyAutoInputs *in, DirtyAutoEngine e)
+{
+    double words = in->cost[e].scan_words_per_gib;
+
+    if (e == DIRTY_AUTO_BITMAP) {
+        return words > 0 ? words : PAGES_PER_GIB / 64;
+    }
+    return PAGES_PER_GIB / DIRTY_AUTO_UNIT_PAGES / 64;
+}
+
+/*
+ * Where no update was seen, it is taken to be as dear as the processor's own
+ * work can be, on a host as fast as a collect shows, but no dearer than a fault:
+ * a change for what is not known should be worth while in any case.
+ */
+static double update_ns(const DirtyAutoInputs *in, DirtyAutoEngine e)
+{
+    double slow = PRICE(in, DIRTY_AUTO_BITMAP, collect_ns_per_page) /
+                  guess[DIRTY_AUTO_BITMAP].collect_ns_per_page;
+
+    if (in->cost[e].update_ns_per_page > 0) {
+        return in->cost[e].update_ns_per_page;
+    }
+    return MIN(GUESS_UPDATE_NS * MAX(slow, 1), PRICE(in, e, fault_ns_per_page));
+}
+
 static void price(const DirtyAutoInputs *in, DirtyAutoEngine e,
                   DirtyAutoPrediction *p)
 {
-    /* A word costs the same, whoever reads it. */
-    double word_ns = PRICE(in, DIRTY_AUTO_BITMAP, scan_ns_per_gib) /
-                     WORDS_PER_GIB;
     double page_ns = PRICE(in, e, collect_ns_per_page) +
                      PRICE(in, e, clean_ns_per_page);
 
-    /* The price of a fault is the mean of pages with and without one. */
-    p->guest_ns = (p->faults + p->updates) * PRICE(in, e, fault_ns_per_page) +
+    p->scanned_words = p->scanned_gib * words_per_gib(in, e) + p->more_words;
+    p->guest_ns = p->faults * PRICE(in, e, fault_ns_per_page) +
+                  p->updates * update_ns(in, e) +
                   p->ring_exits * (in->ring_exit_ns > 0 ? in->ring_exit_ns
                                                         : GUESS_RING_EXIT_NS);
-    p->thread_ns = p->scanned_words * word_ns + p->collected * page_ns +
+    p->thread_ns = p->scanned_gib * PRICE(in, e, scan_ns_per_gib) +
+                   p->more_words * GUESS_WORD_NS + p->collected * page_ns +
                    p->cleaned_ranges * waiting_ns(in);
+}
+
+/*
+ * A change to @e takes all permissions back: what is written in a second faults
+ * once more, or one page of each group does.
+ */
+static double change_ns(const DirtyAutoInputs *in, DirtyAutoEngine e)
+{
+    double pages = dirty_auto_at(&in->pages, 1);
+    double faults = pages;
+
+    if (e == DIRTY_AUTO_DBM) {
+        double groups = MAX(dirty_auto_at(&in->groups, 1), 1);
+
+        faults = pages / groups >= DENSE_PAGES ? groups : pages;
+    }
+    return CHANGE_NS * MAX(in->vcpus, 1) +
+           faults * PRICE(in, e, fault_ns_per_page) +
+           (pages - faults) * update_ns(in, e);
 }
 
 /* Returns the number of rounds. */
@@ -321,10 +381,7 @@ void dirty_auto_decide(const DirtyAutoInputs *in, DirtyAutoDecision *out)
             out->best = e;
         }
     }
-    /* A change takes all permissions back: what is written faults once more. */
-    out->change_ns = CHANGE_NS * MAX(in->vcpus, 1) +
-                     dirty_auto_at(&in->pages, 1) *
-                         PRICE(in, out->best, fault_ns_per_page);
+    out->change_ns = change_ns(in, out->best);
     now_ns = dirty_auto_cost_ns(&out->predicted[in->current]);
     if (best_ns + out->change_ns < now_ns && best_ns < now_ns * (1 - MARGIN)) {
         out->choice = out->best;

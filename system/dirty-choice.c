@@ -161,18 +161,34 @@ bool dirty_tracking_is_possible(DirtyTrackingMode mode, Error **errp)
     return true;
 }
 
-bool dirty_tracking_choose(DirtyTrackingMode mode, Error **errp)
+static bool choose(DirtyTrackingMode mode, bool keep, Error **errp)
 {
-    assert(bql_locked());
     if (mode != DIRTY_TRACKING_MODE_AUTO) {
         if (!select_named(mode, errp)) {
             return false;
         }
-    } else if (!select_auto(errp)) {
+    } else if (!keep && !select_auto(errp)) {
         return false;
     }
     choice.mode = mode;
     return true;
+}
+
+/* One of the accelerator's, which is possible as it is in use. */
+static bool has_choice(void)
+{
+    const DirtyTrackerOps *const *ops = choice.trackers;
+
+    while (ops && *ops && *ops != dirty_tracker_active()) {
+        ops++;
+    }
+    return ops && *ops;
+}
+
+bool dirty_tracking_choose(DirtyTrackingMode mode, Error **errp)
+{
+    assert(bql_locked());
+    return choose(mode, has_choice(), errp);
 }
 
 static char *reason_against(DirtyTrackingMode mode)
@@ -251,5 +267,5 @@ bool dirty_tracking_init(const char *accel,
     if (opts->has_ring_entries) {
         dirty_tracking_set_ring_entries(opts->ring_entries);
     }
-    return dirty_tracking_choose(mode, errp);
+    return choose(mode, false, errp);
 }

@@ -41,6 +41,8 @@ static DirtyTrackingCost *query_cost(void)
     cost->clean_page = c.clean_ns_per_page;
     cost->has_fault_page = c.fault_ns_per_page != 0;
     cost->fault_page = c.fault_ns_per_page;
+    cost->has_update_page = c.update_ns_per_page != 0;
+    cost->update_page = c.update_ns_per_page;
     return cost;
 }
 
@@ -137,6 +139,22 @@ static DirtyTrackingGroups *query_groups(void)
     return groups;
 }
 
+static DirtyTrackingWork *query_work(void)
+{
+    DirtyTrackingWork *work = g_new0(DirtyTrackingWork, 1);
+    DirtyMemoryStats s;
+
+    dirty_memory_get_stats(&s);
+    *work = (DirtyTrackingWork){
+        .collects = s.tracker_collects,
+        .cleans = s.tracker_cleans,
+        .tracker_words = s.tracker_words,
+        .block_words = s.sweep_words + s.merge_words,
+        .look_words = s.survey_words,
+    };
+    return work;
+}
+
 DirtyTrackingInfo *qmp_query_dirty_tracking(Error **errp)
 {
     DirtyTrackingInfo *info = g_new0(DirtyTrackingInfo, 1);
@@ -152,6 +170,7 @@ DirtyTrackingInfo *qmp_query_dirty_tracking(Error **errp)
     info->engines = dirty_tracking_engines();
     info->vcpus = query_vcpus();
     info->cost = query_cost();
+    info->work = query_work();
     if (engine == DIRTY_TRACKING_MODE_RING) {
         info->rings = query_rings();
     }
@@ -196,6 +215,7 @@ static void print_costs(Monitor *mon, const DirtyTrackingCost *c)
     print_cost(mon, "clean, per range", c->has_clean_range, c->clean_range);
     print_cost(mon, "clean, per page", c->has_clean_page, c->clean_page);
     print_cost(mon, "next write to a page", c->has_fault_page, c->fault_page);
+    print_cost(mon, "or in an armed group", c->has_update_page, c->update_page);
 }
 
 static void print_vcpus(Monitor *mon, const DirtyTrackingVCPUList *list)
@@ -243,6 +263,16 @@ static void print_rings(Monitor *mon, const DirtyTrackingRings *r)
                    r->longest_wait / 1e6, r->big_lock);
 }
 
+static void print_work(Monitor *mon, const DirtyTrackingWork *w)
+{
+    monitor_printf(mon,
+                   "work: %" PRIu64 " collects, %" PRIu64 " cleans; words "
+                   "read: %" PRIu64 " by the engine, %" PRIu64
+                   " to pass pages on, %" PRIu64 " by looks of auto\n",
+                   w->collects, w->cleans, w->tracker_words, w->block_words,
+                   w->look_words);
+}
+
 static void print_groups(Monitor *mon, const DirtyTrackingGroups *g)
 {
     monitor_printf(
@@ -284,6 +314,15 @@ static void print_decision(Monitor *mon, const DirtyTrackingDecision *d)
         " times; a change costs %" PRId64 " us\n",
         DirtyTrackingMode_str(d->choice), DirtyTrackingMode_str(d->cheapest),
         d->decisions, d->changes, d->change_cost);
+    for (const DirtyTrackingChangeList *c = d->history; c; c = c->next) {
+        monitor_printf(
+            mon,
+            "  changed in round %" PRId64 ", after %" PRId64
+            " us: %s to %s, for %" PRId64 " us instead of %" PRId64 "\n",
+            c->value->round, c->value->time,
+            DirtyTrackingMode_str(c->value->from),
+            DirtyTrackingMode_str(c->value->to), c->value->go, c->value->stay);
+    }
     if (d->refused) {
         monitor_printf(mon, "  refused: %s\n", d->refused);
     }
@@ -326,6 +365,7 @@ static void hmp_info_dirty_tracking(Monitor *mon, json_object *args)
     }
     monitor_puts(mon, "measured costs:\n");
     print_costs(mon, info->cost);
+    print_work(mon, info->work);
 }
 
 const HMPCommand hmp_dirty_info_commands[] = {

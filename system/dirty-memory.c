@@ -219,6 +219,44 @@ uint64_t *ram_block_dirty_bitmap(RAMBlock *rb, unsigned client,
     return rb->dirty[client];
 }
 
+/* Bits [@bit, @end), of one unit. */
+static uint64_t count_unit(RAMBlock *rb, unsigned client, uint64_t bit,
+                           uint64_t end, DirtyCount *sum)
+{
+    uint64_t pages = 0, first = BIT_WORD(bit), last = BIT_WORD(end - 1);
+
+    for (uint64_t w = first; w <= last; w++) {
+        uint64_t bits = atomic_load_explicit(
+            bitmap_atomic_word(rb->dirty[client], w), memory_order_relaxed);
+
+        pages += __builtin_popcountll(bits);
+        sum->groups += bits != 0;
+    }
+    sum->pages += pages;
+    sum->units += pages != 0;
+    return last - first + 1;
+}
+
+void ram_block_survey_dirty(RAMBlock *rb, unsigned client, DirtyCount *sum)
+{
+    uint64_t bit = rb->dirty_phase, words = 0, next;
+    uint64_t end = bit + ram_pages_touched(0, qemu_ram_get_max_length(rb));
+    uint64_t *summary = rb->summary[client];
+
+    if (summary) {
+        words += BIT_WORD(end / SUMMARY_UNIT_BITS) + 1;
+    }
+    for (; bit < end; bit = next) {
+        uint64_t unit = bit / SUMMARY_UNIT_BITS;
+
+        next = MIN((unit + 1) * SUMMARY_UNIT_BITS, end);
+        if (!summary || test_bit_atomic(unit, summary)) {
+            words += count_unit(rb, client, bit, next, sum);
+        }
+    }
+    dirty_stats_add(&dirty_stats.survey_words, words);
+}
+
 typedef struct Take {
     RAMBlock *rb;
     unsigned client;
@@ -396,6 +434,11 @@ void dirty_memory_note_wait(int64_t ns)
     dirty_stats_add(&dirty_stats.wait_ns, ns);
 }
 
+void dirty_memory_note_words(uint64_t words)
+{
+    dirty_stats_add(&dirty_stats.tracker_words, words);
+}
+
 void dirty_memory_get_stats(DirtyMemoryStats *stats)
 {
     *stats = (DirtyMemoryStats){
@@ -408,5 +451,7 @@ void dirty_memory_get_stats(DirtyMemoryStats *stats)
         .wait_ns = dirty_stats_get(&dirty_stats.wait_ns),
         .sweep_words = dirty_stats_get(&dirty_stats.sweep_words),
         .merge_words = dirty_stats_get(&dirty_stats.merge_words),
+        .tracker_words = dirty_stats_get(&dirty_stats.tracker_words),
+        .survey_words = dirty_stats_get(&dirty_stats.survey_words),
     };
 }

@@ -500,6 +500,11 @@ bool dirty_reaper_attribute(CPUState *cpu, uint64_t *pages)
     return true;
 }
 
+uint64_t dirty_reaper_soft_full_exits(void)
+{
+    return dirty_stats_get(&reaper.stats.soft_full);
+}
+
 void dirty_reaper_get_stats(DirtyReaperStats *stats)
 {
     *stats = (DirtyReaperStats){

@@ -17,6 +17,8 @@ typedef struct DirtyStats {
     _Atomic uint64_t wait_ns;
     _Atomic uint64_t sweep_words;
     _Atomic uint64_t merge_words;
+    _Atomic uint64_t tracker_words;
+    _Atomic uint64_t survey_words;
 } DirtyStats;
 
 extern DirtyStats dirty_stats;

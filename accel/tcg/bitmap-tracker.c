@@ -38,11 +38,14 @@
 #include "qemu/sweep.h"
 #include "qemu/timer.h"
 #include "system/dirty-cost.h"
+#include "system/dirty-memory.h"
 #include "system/dirty-tracker.h"
 
 /* Words of log taken at a time: 32,768 pages. */
 #define CHUNK_WORDS 512u
 #define CHUNK_BITS  (CHUNK_WORDS * 64u)
+/* What a collect of clean memory reads: a bit for each 16 MiB. */
+#define TCG_SUMMARY_WORDS_PER_GIB 1
 
 /* For bitmap_cost(); one tracker per process. */
 static struct {
@@ -110,6 +113,7 @@ static bool bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
     if (!test_bit_atomic(page, ram->writable)) {
         tcg_test_point(TCG_POINT_FAULT, v);
         test_and_set_bit_atomic(page, ram->writable);
+        tcg_pay_fault();
         tcg_test_point(TCG_POINT_FAULT_HALF, v);
     }
     /*
@@ -155,7 +159,7 @@ static void bitmap_stop(RAMBlock *const *blocks, size_t nr_blocks)
 
 typedef struct Collect {
     TcgRam *ram;
-    uint64_t found;
+    uint64_t found, words;
 } Collect;
 
 static void collect_chunk(Collect *c, uint64_t page, uint64_t nr_pages)
@@ -177,10 +181,13 @@ static void collect_chunk(Collect *c, uint64_t page, uint64_t nr_pages)
 
 static void collect_pages(void *opaque, uint64_t page, uint64_t end)
 {
+    Collect *c = opaque;
+
+    c->words += BIT_WORD(end - 1) - BIT_WORD(page) + 1;
     while (page < end) {
         uint64_t n = MIN(end - page, CHUNK_BITS - page % CHUNK_BITS);
 
-        collect_chunk(opaque, page, n);
+        collect_chunk(c, page, n);
         page += n;
     }
 }
@@ -192,7 +199,8 @@ static void collect_ram(TcgRam *ram, ram_addr_t start, ram_addr_t length)
     int64_t begin_ns = get_clock();
 
     end = MIN(DIV_ROUND_UP(start + length, TCG_PAGE_SIZE), ram->nr_pages);
-    summary_walk(ram->log_summary, page, end, collect_pages, &c);
+    c.words += summary_walk(ram->log_summary, page, end, collect_pages, &c);
+    dirty_memory_note_words(c.words);
     if (c.found) {
         dirty_cost_add(&measured.collect, get_clock() - begin_ns, c.found,
                        DIRTY_COST_LEAST_PAGES);
@@ -278,6 +286,7 @@ static void bitmap_cost(DirtyTrackerCost *cost)
 {
     cost->collect_ns_per_page = dirty_cost_ns(&measured.collect);
     cost->scan_ns_per_gib = dirty_cost_ns(&measured.scan);
+    cost->scan_words_per_gib = TCG_SUMMARY_WORDS_PER_GIB;
     cost->clean_ns_per_range = dirty_cost_ns(&measured.clean);
     cost->fault_ns_per_page = tcg_fault_ns();
 }

@@ -52,6 +52,7 @@
 #include "qemu/error.h"
 #include "qemu/timer.h"
 #include "system/dirty-cost.h"
+#include "system/dirty-memory.h"
 #include "system/dirty-tracker.h"
 
 #define GROUP_PAGES 64u
@@ -132,6 +133,7 @@ static void fault(TcgVcpu *v, TcgDbm *d, uint64_t group)
     uint8_t old = atomic_load(&d->groups[group]);
 
     tcg_count(&v->stats.dbm_faults);
+    tcg_pay_fault();
     if (old & DBM_GROUP_SINGLE) {
         return;
     }
@@ -418,6 +420,7 @@ static void count_collect(const Collect *c, int64_t ns)
     add(&dbm.entries_scanned, c->entries);
     add(&dbm.summary_words, c->words);
     add(&dbm.pages_collected, c->pages);
+    dirty_memory_note_words(c->words + c->groups);
     if (c->pages) {
         dirty_cost_add(&dbm.collect, ns, c->pages, DIRTY_COST_LEAST_PAGES);
     } else {
@@ -519,8 +522,9 @@ static void dbm_groups(DirtyTrackerGroups *s)
 }
 
 /*
- * Times of the model. Its fault leaves no guest, so a page costs the same with
- * and without one: what that is worth on hardware is in the counts.
+ * Times of the model. Its fault leaves no guest, so without x-dirty-fault-ns a
+ * page costs the same with and without one: what that is worth on hardware is
+ * in the counts.
  */
 static void dbm_cost(DirtyTrackerCost *cost)
 {
@@ -528,6 +532,7 @@ static void dbm_cost(DirtyTrackerCost *cost)
     cost->scan_ns_per_gib = dirty_cost_ns(&dbm.scan);
     cost->clean_ns_per_range = dirty_cost_ns(&dbm.clean);
     cost->fault_ns_per_page = tcg_fault_ns();
+    cost->update_ns_per_page = tcg_update_ns();
 }
 
 /*

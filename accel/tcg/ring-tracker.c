@@ -84,6 +84,7 @@ static bool ring_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
          */
         set_bit_atomic(page, ram->writable);
     } while (dirty_gfn_is_free(gfn));
+    tcg_pay_fault();
     if (dirty_ring_soft_full(&v->ring)) {
         v->ring_full = true;
         tcg_ask(v);

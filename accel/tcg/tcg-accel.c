@@ -90,8 +90,15 @@ bool tcg_engine_init(Error **errp)
     return dirty_tracker_select(&tcg_bitmap_tracker, errp);
 }
 
+typedef struct TcgAccelState {
+    AccelState parent;
+    uint32_t dirty_fault_ns; /* x-dirty-fault-ns: see tcg_pay_fault() */
+} TcgAccelState;
+
 static bool tcg_init_machine(AccelState *as, MachineState *ms, Error **errp)
 {
+    tcg_set_fault_price(
+        container_of(as, TcgAccelState, parent)->dirty_fault_ns);
     return tcg_engine_init(errp);
 }
 
@@ -114,12 +121,14 @@ static void tcg_accel_class_init(ObjectClass *oc, const void *data)
 
 static const Property tcg_accel_props[] = {
     DEFINE_DIRTY_TRACKING_PROPS(),
+    DEFINE_PROP_UINT32("x-dirty-fault-ns", TcgAccelState, dirty_fault_ns, 0),
     DEFINE_PROP_END_OF_LIST(),
 };
 
 static const TypeInfo tcg_accel_type_info = {
     .name = TYPE_TCG_ACCEL,
     .parent = TYPE_ACCEL,
+    .instance_size = sizeof(TcgAccelState),
     .props = tcg_accel_props,
     .class_init = tcg_accel_class_init,
 };

@@ -286,8 +286,18 @@ void tcg_tlb_forget_writes(TcgVcpu *v); /* O(1) */
  */
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                TcgTarget *t);
-/* Time of a probe that made a page dirty, of any vCPU; 0: unknown. */
+/* Time of a probe that made a page dirty, of any vCPU, which found no
+ * permission or (of an armed group) some; 0: unknown. */
 double tcg_fault_ns(void);
+double tcg_update_ns(void);
+/*
+ * A fault here is a function call. On a host where it leaves the guest it is
+ * not; to see what an engine, or mode auto, would do there, each takes @ns
+ * more. Before vCPUs run.
+ */
+void tcg_set_fault_price(uint32_t ns);
+/* At the end of each fault. */
+void tcg_pay_fault(void);
 TcgRam *tcg_ram_get(RAMBlock *rb);      /* made on first use; any thread */
 TcgRam *tcg_ram_of_slot(uint32_t slot); /* that was made */
 TcgRam *tcg_ram_next(unsigned *iter);   /* NULL: no more; begin with 0 */

@@ -259,12 +259,35 @@ static bool probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
 }
 
 /* Of all vCPUs: one write in 256 is looked at, as the clock is not free. */
-static DirtyCost fault_cost;
+static struct {
+    DirtyCost fault, update;
+    int64_t extra_ns; /* constant while vCPUs run */
+} price;
+
+void tcg_set_fault_price(uint32_t ns)
+{
+    price.extra_ns = ns;
+}
+
+void tcg_pay_fault(void)
+{
+    if (unlikely(price.extra_ns)) {
+        int64_t end_ns = get_clock() + price.extra_ns;
+
+        while (get_clock() < end_ns) {
+        }
+    }
+}
+
+static uint64_t counted(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
 
 bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                TcgTarget *t)
 {
-    uint64_t faults;
+    uint64_t dirty, updates;
     int64_t begin_ns;
     bool ok;
 
@@ -272,17 +295,25 @@ bool tcg_probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                ++v->probes != 0)) {
         return probe(v, op, va, access, t);
     }
-    faults = atomic_load_explicit(&v->stats.dirty_faults, memory_order_relaxed);
+    dirty = counted(&v->stats.dirty_faults);
+    updates = counted(&v->stats.dbm_updates);
     begin_ns = get_clock();
     ok = probe(v, op, va, access, t);
-    if (faults !=
-        atomic_load_explicit(&v->stats.dirty_faults, memory_order_relaxed)) {
-        dirty_cost_add(&fault_cost, get_clock() - begin_ns, 1, 0);
+    if (dirty != counted(&v->stats.dirty_faults)) {
+        bool is_fault = updates == counted(&v->stats.dbm_updates);
+
+        dirty_cost_add(is_fault ? &price.fault : &price.update,
+                       get_clock() - begin_ns, 1, 0);
     }
     return ok;
 }
 
 double tcg_fault_ns(void)
 {
-    return dirty_cost_ns(&fault_cost);
+    return dirty_cost_ns(&price.fault);
+}
+
+double tcg_update_ns(void)
+{
+    return dirty_cost_ns(&price.update);
 }

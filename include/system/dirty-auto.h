@@ -11,7 +11,7 @@
  * What a guest writes in a time is a curve: `limit` pages that are written at
  * random `rate` times a second: limit * (1 - e^(-rate * t / limit)). Two
  * counts determine it. Groups of 64 pages have a curve of their own: that is
- * sparse or dense.
+ * sparse or dense; and so have the units of 4,096 by which bitmaps are read.
  *
  * It changes its mind only by a clear margin: what is saved must be more than
  * what the change costs, and more than a share of what is spent now.
@@ -21,8 +21,8 @@
  * The lower half of this file is the state of the one migration that there
  * can be. It looks at the guest without taking a page from anybody: a sync, as
  * the migration does it anyway, and a count of the bits that its next sync will
- * take. Twice, in the first pass, and so far apart that it costs at most a
- * fortieth of the time.
+ * take, by their summary. Twice, in the first pass. If the tracker in use is one
+ * of rings, and they fill, then at once: that is dear.
  *
  * Used by: migration, dirty-cmds.c, tests. Uses: dirty-tracker.h, dirty-log.
  */
@@ -33,6 +33,7 @@
 #include "system/dirty-tracker.h"
 
 #define DIRTY_AUTO_GROUP_PAGES 64
+#define DIRTY_AUTO_UNIT_PAGES  4096 /* of a bitmap's summary */
 
 /* Trackers that there is a model of. */
 typedef enum DirtyAutoEngine {
@@ -69,7 +70,7 @@ typedef struct DirtyAutoInputs {
     uint64_t owed_pages;     /* to be sent before the next sync */
     uint64_t chunk_pages;    /* cleaned at a time */
     unsigned vcpus, writers; /* how many of them write; 0: all */
-    DirtyAutoCurve pages, groups;
+    DirtyAutoCurve pages, groups, units;
     uint64_t bandwidth; /* bytes a second that pages travel with; 0: unknown */
     uint32_t ring_entries;
     DirtyAutoEngine current; /* armed now */
@@ -84,7 +85,9 @@ typedef struct DirtyAutoPrediction {
     bool possible;
     double faults;         /* writes that find no permission */
     double updates;        /* pages made dirty without a fault */
-    double scanned_words;  /* of bitmaps or page states, by collects */
+    double scanned_gib;    /* looked at by collects */
+    double more_words;     /* read because something is dirty there */
+    double scanned_words;  /* in all, of bitmaps or page states */
     double collected;      /* pages or entries taken */
     double cleaned_ranges; /* or reaps, for rings: waiting for the vCPUs */
     double ring_exits;     /* of vCPUs, for a full ring */

@@ -17,9 +17,10 @@
  *   bitmap, dbm      N                 an error: they contradict each other
  *   ring             0                 likewise
  *
- * auto begins with the first tracker that is possible, or leaves the one in
- * use; a migration may then change it (dirty-auto.h). The choice can change
- * while nobody tracks, also under a running guest.
+ * auto begins with the first tracker that is possible; a migration may then
+ * change it (dirty-auto.h), and the next one goes on with that. Whoever chooses
+ * auto later goes on with what there is. The choice can change while nobody
+ * tracks, also under a running guest.
  *
  * Used by: accelerators, migration. Uses: dirty-tracker.h, dirty-ring.h.
  */

@@ -109,6 +109,19 @@ uint64_t ram_block_count_dirty(RAMBlock *rb, ram_addr_t offset,
 uint64_t *ram_block_dirty_bitmap(RAMBlock *rb, unsigned client,
                                  uint64_t *first_bit);
 
+/* Of what is dirty: pages, words of 64 pages, units of the summary. */
+typedef struct DirtyCount {
+    uint64_t pages, groups, units;
+} DirtyCount;
+
+/**
+ * ram_block_survey_dirty: add to @sum what is dirty for @client
+ *
+ * Takes nothing. By the summary, so that it costs what is dirty. Any thread;
+ * of what is marked or taken meanwhile, some may be counted.
+ */
+void ram_block_survey_dirty(RAMBlock *rb, unsigned client, DirtyCount *sum);
+
 /**
  * physical_memory_test_and_clear_dirty: take the dirty pages of a range
  *
@@ -254,10 +267,15 @@ typedef struct DirtyMemoryStats {
                                   takes looked at */
     uint64_t merge_words;      /* of what is merged into block bitmaps,
                                   once per client that gains by it */
+    uint64_t tracker_words;    /* of logs, their summaries and lists of groups
+                                  that the tracker's collects looked at */
+    uint64_t survey_words;     /* by ram_block_survey_dirty() */
     uint64_t wait_ns;          /* a tracker waited for vCPUs; part of the
                                   times above */
 } DirtyMemoryStats;
 void dirty_memory_get_stats(DirtyMemoryStats *stats);
+/* For trackers: a collect has looked at @words. Any thread. */
+void dirty_memory_note_words(uint64_t words);
 /* For trackers: collect or clean has waited @ns for vCPUs. Any thread. */
 void dirty_memory_note_wait(int64_t ns);
 

@@ -117,6 +117,8 @@ typedef struct DirtyReaperStats {
     unsigned rings_now, slots_now;
 } DirtyReaperStats;
 void dirty_reaper_get_stats(DirtyReaperStats *stats);
+/* Of these, cheaply. */
+uint64_t dirty_reaper_soft_full_exits(void);
 
 /* One ring. */
 typedef struct DirtyReaperRingStats {

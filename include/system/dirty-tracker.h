@@ -51,10 +51,12 @@ enum {
 /* Measured on this host; a value of 0 means "not known yet". */
 typedef struct DirtyTrackerCost {
     double collect_ns_per_page; /* per page found dirty */
-    double scan_ns_per_gib;     /* per GiB looked at by collect */
+    double scan_ns_per_gib;     /* per GiB in which collect finds nothing */
+    double scan_words_per_gib;  /* and what it reads; 0: a bit per page */
     double clean_ns_per_range;  /* fixed part of one clean */
     double clean_ns_per_page;   /* per page re-armed */
     double fault_ns_per_page;   /* what the guest pays for the next write */
+    double update_ns_per_page;  /* for one that needs no fault (groups) */
 } DirtyTrackerCost;
 
 /*

@@ -179,6 +179,68 @@ static const MigrationTest fixed = {
     .own_only = true,
 };
 
+/* The only change, and what it was for. */
+static void assert_change(MigrationPair *p, const char *from, const char *to)
+{
+    g_autoptr(json_object) r = query(p);
+    g_autofree char *text = qtest_hmp(p->src, "info dirty_tracking");
+    g_autofree char *words = g_strdup_printf("%s to %s, for ", from, to);
+
+    g_test_message("%s", text);
+    g_assert_cmpstr(json_path_str(r, "engine"), ==, to);
+    g_assert_cmpint(json_path_int(r, "decision.changes"), ==, 1);
+    g_assert_cmpstr(json_path_str(r, "decision.history.0.from"), ==, from);
+    g_assert_cmpstr(json_path_str(r, "decision.history.0.to"), ==, to);
+    g_assert_cmpint(json_path_int(r, "decision.history.0.go"), <,
+                    json_path_int(r, "decision.history.0.stay"));
+    g_assert_nonnull(strstr(text, words));
+}
+
+/*
+ * It was started with rings, of 256 entries, and told auto later: that goes on
+ * with what there is, and the guest fills them all the time.
+ */
+static void left_rings(MigrationPair *p)
+{
+    g_autoptr(json_object) r = query(p);
+
+    g_assert_cmpstr(json_path_str(r, "engine"), !=, "ring");
+    assert_change(p, "ring", json_path_str(r, "engine"));
+}
+
+static const MigrationTest leaves_rings = {
+    .name = "/migration/auto/leaves-small-rings",
+    .accel = "tcg,dirty-ring-size=256",
+    .guest = "workload",
+    .guest_args = "ws=8 bytes=64 fill=1 pat=random",
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':30000000,'downtime-limit':0,"
+              "'dirty-tracking':'auto'",
+    .during = wait_then_let_go,
+    .after = left_rings,
+    .own_only = true,
+};
+
+/* A fault is dear here, and the guest writes groups of pages as a whole. */
+static void went_to_groups(MigrationPair *p)
+{
+    assert_change(p, "bitmap", "dbm");
+}
+
+static const MigrationTest dear_faults = {
+    .name = "/migration/auto/groups-where-faults-are-dear",
+    .accel = "tcg,x-dirty-fault-ns=20000",
+    .guest = "workload",
+    .guest_args = "ws=8 bytes=64 fill=1 pat=sequential",
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':30000000,'downtime-limit':0",
+    .during = wait_then_let_go,
+    .after = went_to_groups,
+    .own_only = true,
+};
+
 static void add(void)
 {
     if (migration_guests_work()) {
@@ -186,6 +248,8 @@ static void add(void)
         migration_test_add(&changes);
         migration_test_add(&refused);
         migration_test_add(&fixed);
+        migration_test_add(&leaves_rings);
+        migration_test_add(&dear_faults);
     }
 }
 

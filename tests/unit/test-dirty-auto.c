@@ -86,12 +86,12 @@ static const DirtyTrackerCost dear_faults[DIRTY_AUTO_NR] = {
                  .clean_ns_per_page = 10,
                  .fault_ns_per_page = 2000 },
     [RING] = { .collect_ns_per_page = 40, .fault_ns_per_page = 2000 },
-    /* Of the mean page: most have none. */
     [DBM] = { .collect_ns_per_page = 10,
               .scan_ns_per_gib = 1000,
               .clean_ns_per_range = 5000,
               .clean_ns_per_page = 10,
-              .fault_ns_per_page = 60 },
+              .fault_ns_per_page = 2000,
+              .update_ns_per_page = 30 },
 };
 
 typedef struct Row {
@@ -380,6 +380,56 @@ static void test_counts_of_faults(void)
     g_assert_cmpfloat(d.predicted[DBM].updates, ==, 0);
 }
 
+/* By a summary: what is dirty is read, and a word for each GiB. */
+static void test_counts_of_words(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision d;
+
+    in.ram_pages = 16 * GIB_PAGES;
+    in.pages = (DirtyAutoCurve){ 1000, 1e6 };
+    in.groups = (DirtyAutoCurve){ 500, 5e5 };
+    in.units = (DirtyAutoCurve){ 100, 1e5 };
+    dirty_auto_decide(&in, &d);
+    assert_near(d.predicted[BITMAP].scanned_words, d.rounds * 16 * 4096.0,
+                0.001);
+    in.cost[BITMAP].scan_words_per_gib = 1;
+    dirty_auto_decide(&in, &d);
+    assert_near(d.predicted[BITMAP].scanned_words, d.rounds * (16 + 6400.0),
+                0.01);
+    g_assert_cmpfloat(d.predicted[RING].scanned_words, ==, 0);
+    assert_near(d.predicted[DBM].scanned_words,
+                d.rounds * (16 + 500 / 64.0 + 500), 0.01);
+}
+
+/*
+ * An update that was never seen is as slow as the processor, and not as dear as
+ * a fault: else dbm would not be tried where it is worth most.
+ */
+static void test_price_of_updates(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision d;
+
+    in.pages = (DirtyAutoCurve){ 20000, 1e6 };
+    in.groups = (DirtyAutoCurve){ 400, 1e6 };
+    in.ring_entries = 65536;
+    in.cost[BITMAP] = (DirtyTrackerCost){ .collect_ns_per_page = 15,
+                                          .clean_ns_per_range = 2000,
+                                          .fault_ns_per_page = 5800 };
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.choice, ==, DBM);
+    /* No fault is so dear that it leaves the guest: no change for a guess. */
+    in.cost[BITMAP].fault_ns_per_page = 40;
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.choice, ==, BITMAP);
+    in.cost[BITMAP].fault_ns_per_page = 5800;
+    /* Seen, it is dear: not worth while. */
+    in.cost[DBM].update_ns_per_page = 5000;
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.choice, ==, BITMAP);
+}
+
 /* What is only a little better is left; the same, twice as good, is taken. */
 static void test_margin(void)
 {
@@ -422,8 +472,8 @@ static void test_slow_host(void)
         for (unsigned times = 1; times <= 1000; times *= 10) {
             DirtyAutoEngine before = d.best;
 
-            in.cost[e].collect_ns_per_page = 15.0 * times;
-            in.cost[e].fault_ns_per_page = 15.0 * times;
+            in.cost[e].collect_ns_per_page = (e == RING ? 20.0 : 4.0) * times;
+            in.cost[e].fault_ns_per_page = 35.0 * times;
             in.cost[e].clean_ns_per_range = 2000.0 * times;
             dirty_auto_decide(&in, &d);
             g_assert_cmpint(d.best, ==, before);
@@ -549,8 +599,8 @@ static void test_slow_host_known_by_another(void)
     in.groups = (DirtyAutoCurve){ 400, 1e6 };
     in.ring_entries = 65536;
     dirty_auto_decide(&in, &cheap);
-    in.cost[DBM].collect_ns_per_page = 15e3;
-    in.cost[DBM].fault_ns_per_page = 15e3;
+    in.cost[DBM].collect_ns_per_page = 4e3;
+    in.cost[DBM].fault_ns_per_page = 35e3;
     in.cost[DBM].clean_ns_per_range = 2e6;
     dirty_auto_decide(&in, &d);
     g_assert_cmpint(d.best, ==, cheap.best);
@@ -575,6 +625,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dirty-auto/decide/idle-guest",
                     test_counts_of_an_idle_guest);
     g_test_add_func("/dirty-auto/decide/faults", test_counts_of_faults);
+    g_test_add_func("/dirty-auto/decide/words", test_counts_of_words);
+    g_test_add_func("/dirty-auto/decide/updates", test_price_of_updates);
     g_test_add_func("/dirty-auto/decide/margin", test_margin);
     g_test_add_func("/dirty-auto/decide/slow-host", test_slow_host);
     g_test_add_func("/dirty-auto/price/estimate", test_cost_estimate);

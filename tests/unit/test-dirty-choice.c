@@ -175,6 +175,21 @@ static void test_not_there(void)
     assert_refused(BITMAP, "idle");
 }
 
+/* auto goes on with what there is. */
+static void test_auto_keeps(void)
+{
+    dirty_tracking_init("test", both, &none_given, &error_abort);
+    g_assert_true(dirty_tracker_active() == &bitmap);
+    dirty_tracking_choose(RING, &error_abort);
+    dirty_tracking_choose(AUTO, &error_abort);
+    g_assert_true(dirty_tracker_active() == &ring);
+    g_assert_cmpint(dirty_tracking_mode(), ==, AUTO);
+    /* Not with what is another accelerator's. */
+    dirty_tracking_init("idle", NULL, &none_given, &error_abort);
+    dirty_tracking_choose(AUTO, &error_abort);
+    g_assert_true(dirty_tracker_active() == &dirty_tracker_null);
+}
+
 /* Between users, and back; while there are users, each is named. */
 static void test_change(void)
 {
@@ -244,6 +259,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dirty-choice/table", test_table);
     g_test_add_func("/dirty-choice/not-possible", test_not_possible);
     g_test_add_func("/dirty-choice/not-there", test_not_there);
+    g_test_add_func("/dirty-choice/auto-keeps", test_auto_keeps);
     g_test_add_func("/dirty-choice/change", test_change);
     g_test_add_func("/dirty-choice/users-do-not-meet", test_users_do_not_meet);
     return g_test_run();

@@ -233,6 +233,32 @@ static void test_take_costs_what_is_dirty(void)
     qemu_ram_free(rb);
 }
 
+/* Counting takes nothing, and costs what is dirty, too. */
+static void test_survey(void)
+{
+    RAMBlock *rb = qemu_ram_alloc(64 * GiB, RAM_NORESERVE, NULL, &error_abort);
+    DirtyMemoryStats before, after;
+    DirtyCount sum = { 0 };
+    uint64_t nr;
+
+    ram_block_set_dirty(rb, 5 * GiB, 65 * PAGE, MIGMASK);
+    ram_block_set_dirty(rb, 31 * GiB - PAGE, 2 * PAGE, MIGMASK);
+    ram_block_set_dirty(rb, 64 * GiB - PAGE, PAGE, MIGMASK);
+    for (unsigned times = 1; times <= 2; times++) {
+        dirty_memory_get_stats(&before);
+        ram_block_survey_dirty(rb, MIG, &sum);
+        dirty_memory_get_stats(&after);
+        g_assert_cmpuint(sum.pages, ==, times * 68);
+        g_assert_cmpuint(sum.groups, ==, times * 5);
+        g_assert_cmpuint(sum.units, ==, times * 4);
+        g_assert_cmpuint(after.survey_words - before.survey_words, ==,
+                         65 + 4 * 64);
+    }
+    words_of_a_take(rb, &nr);
+    g_assert_cmpuint(nr, ==, 68);
+    qemu_ram_free(rb);
+}
+
 #define RACE_PAGES  500
 #define RACE_ROUNDS 20
 /* In several units of the summary. */
@@ -650,6 +676,7 @@ int main(int argc, char **argv)
     g_test_add_func("/take/against-oracle", test_take_against_oracle);
     g_test_add_func("/take/large-blocks", test_take_of_large_blocks);
     g_test_add_func("/take/costs-what-is-dirty", test_take_costs_what_is_dirty);
+    g_test_add_func("/survey", test_survey);
     g_test_add_func("/take/race-copy-is-current", test_race_copy_is_current);
     g_test_add_func("/merge/from-tracker", test_merge_from_tracker);
     g_test_add_func("/clear/one-per-listener", test_one_clear_per_listener);
