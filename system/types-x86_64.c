@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What qemu-system-x86_64 is made of: for now, a machine without a CPU. */
+/* What qemu-system-x86_64 is made of. */
 #include "qemu/osdep.h"
 
 #include "accel/qtest.h"
@@ -12,6 +12,7 @@
 #include "system/accel.h"
 #include "system/cpus.h"
 #include "system/hostmem.h"
+#include "target/i386/x86-cpu.h"
 
 static void register_types(void)
 {
@@ -20,6 +21,7 @@ static void register_types(void)
     qtest_accel_register_types();
     cpu_register_types();
     hostmem_register_types();
+    x86_cpu_register_types();
     qdev_register_types();
     machine_register_types();
     null_machine_register_types();
