@@ -104,24 +104,24 @@ static bool mon_options_from(MonOptions *o, json_object *dict, Error **errp)
     json_object_object_foreach(dict, key, value)
     {
         (void)value;
-        error_setg(errp, "-mon: invalid parameter '%s'", key);
+        error_setg(errp, "invalid parameter '%s'", key);
         return false;
     }
     if (!o->chardev) {
-        error_setg(errp, "-mon: parameter 'chardev' is missing");
+        error_setg(errp, "parameter 'chardev' is missing");
         return false;
     }
     if (mode && g_str_equal(mode, "control")) {
         o->qmp = true;
     } else if (mode && !g_str_equal(mode, "readline")) {
-        error_setg(errp, "-mon: unknown monitor mode '%s'", mode);
+        error_setg(errp, "unknown monitor mode '%s'", mode);
         return false;
     }
     if (pretty && !qemu_parse_bool("pretty", pretty, &o->pretty, errp)) {
         return false;
     }
     if (o->pretty && !o->qmp) {
-        error_setg(errp, "-mon: 'pretty' goes with mode=control only");
+        error_setg(errp, "'pretty' goes with mode=control only");
         return false;
     }
     return true;
@@ -144,7 +144,7 @@ bool monitor_new_from_opts(const char *optarg, Error **errp)
     }
     chr = qemu_chr_find(o.chardev);
     if (!chr) {
-        error_setg(errp, "-mon: chardev \"%s\" not found", o.chardev);
+        error_setg(errp, "chardev \"%s\" not found", o.chardev);
         return false;
     }
     return monitor_new(chr, o.qmp, o.pretty, errp);
