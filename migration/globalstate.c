@@ -2,6 +2,7 @@
 /* Global state: see globalstate.h for the contract and the bytes. */
 #include "qemu/osdep.h"
 
+#include "system/runstate.h"
 #include "vmstate/savevm.h"
 
 #include "globalstate.h"
@@ -32,7 +33,8 @@ void global_state_store(RunState state)
     assert(global_state.size <= sizeof(global_state.runstate));
     memcpy(global_state.runstate, name, global_state.size);
     global_state.has_vm_was_suspended = 1;
-    global_state.vm_was_suspended = state == RUN_STATE_SUSPENDED;
+    global_state.vm_was_suspended = state == RUN_STATE_SUSPENDED ||
+                                    vm_get_suspended();
 }
 
 void global_state_reset(void)
@@ -75,6 +77,7 @@ static bool global_state_post_load(void *opaque, int version_id, Error **errp)
         return false;
     }
     s->received = true;
+    vm_set_suspended(s->vm_was_suspended || s->state == RUN_STATE_SUSPENDED);
     return true;
 }
 

@@ -56,11 +56,12 @@ static void note_bytes(MigrationState *s, uint64_t *field, uint64_t bytes)
 static void stop_guest(MigrationState *s, int64_t now_ns)
 {
     s->old_state = runstate_get();
-    global_state_store(s->old_state);
     if (runstate_is_live(s->old_state)) {
         STAT_SET(&s->stats, downtime_start_ns, now_ns);
     }
     vm_stop_force_state(RUN_STATE_FINISH_MIGRATE);
+    /* Behind the stop, which may find that the guest goes to sleep. */
+    global_state_store(s->old_state);
     s->guest_stopped = true;
     ram_save_state()->guest_stopped = true;
 }

@@ -29,6 +29,7 @@ static struct {
     _Atomic ShutdownCause shutdown;
     _Atomic ShutdownCause reset;
     _Atomic bool powerdown;
+    _Atomic bool suspend;
     _Atomic RunState vmstop;
     _Atomic int exit_code;
     _Atomic int signal, signal_pid;
@@ -49,6 +50,15 @@ static void wake_main_loop(void)
     }
 }
 
+/* A device's access, with the BQL held: its vCPU goes no further. */
+static void stop_asking_vcpu(void)
+{
+    if (current_cpu && bql_locked()) {
+        current_cpu->stop = true;
+        cpu_exit(current_cpu);
+    }
+}
+
 void qemu_system_vmstop_request(RunState state)
 {
     atomic_store(&req.vmstop, state);
@@ -64,6 +74,7 @@ void qemu_system_shutdown_request(ShutdownCause reason)
 {
     trace_system_shutdown_request(ShutdownCause_str(reason));
     atomic_store(&req.shutdown, reason);
+    stop_asking_vcpu();
     wake_main_loop();
 }
 
@@ -82,6 +93,14 @@ void qemu_system_reset_request(ShutdownCause reason)
         return;
     }
     atomic_store(&req.reset, reason);
+    stop_asking_vcpu();
+    wake_main_loop();
+}
+
+void qemu_system_suspend_request(void)
+{
+    atomic_store(&req.suspend, true);
+    stop_asking_vcpu();
     wake_main_loop();
 }
 
@@ -98,6 +117,11 @@ void qemu_system_killed(int signal, int pid)
     atomic_store(&req.no_shutdown, false);
     atomic_store(&req.shutdown, SHUTDOWN_CAUSE_HOST_SIGNAL);
     wake_main_loop();
+}
+
+bool runstate_take_suspend_request(void)
+{
+    return atomic_exchange(&req.suspend, false);
 }
 
 void runstate_set_no_reboot(bool on)
@@ -177,6 +201,10 @@ static bool act_on_shutdown(ShutdownCause cause)
 static void act_on_reset(ShutdownCause cause)
 {
     pause_all_vcpus();
+    if (runstate_check(RUN_STATE_SUSPENDED)) {
+        vm_stop(RUN_STATE_PRELAUNCH);
+    }
+    vm_set_suspended(false);
     qemu_system_reset(cause);
     resume_all_vcpus();
     if (!runstate_check(RUN_STATE_RUNNING) &&
@@ -195,6 +223,11 @@ void runstate_process_requests(void)
     if (cause != SHUTDOWN_CAUSE_NONE && act_on_shutdown(cause)) {
         main_loop_quit();
         return;
+    }
+    if (runstate_is_running() && runstate_take_suspend_request()) {
+        pause_all_vcpus();
+        runstate_set(RUN_STATE_SUSPENDED);
+        qapi_event_send_suspend();
     }
     cause = atomic_exchange(&req.reset, SHUTDOWN_CAUSE_NONE);
     if (cause != SHUTDOWN_CAUSE_NONE) {

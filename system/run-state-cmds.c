@@ -55,6 +55,23 @@ void qmp_system_powerdown(Error **errp)
     qemu_system_powerdown_request();
 }
 
+void qmp_system_wakeup(Error **errp)
+{
+    if (!qemu_wakeup_suspend_enabled()) {
+        error_setg(errp, "wake-up from suspend is not supported by this guest");
+        return;
+    }
+    qemu_system_wakeup_request(WAKEUP_REASON_OTHER, errp);
+}
+
+CurrentMachineParams *qmp_query_current_machine(Error **errp)
+{
+    CurrentMachineParams *info = g_new0(CurrentMachineParams, 1);
+
+    info->wakeup_suspend_support = qemu_wakeup_suspend_enabled();
+    return info;
+}
+
 void qmp_quit(Error **errp)
 {
     runstate_set_no_shutdown(false);
@@ -149,6 +166,14 @@ static void hmp_system_powerdown(Monitor *mon, json_object *args)
     qmp_system_powerdown(NULL);
 }
 
+static void hmp_system_wakeup(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+
+    qmp_system_wakeup(&err);
+    hmp_handle_error(mon, err);
+}
+
 static void hmp_quit(Monitor *mon, json_object *args)
 {
     qmp_quit(NULL);
@@ -224,6 +249,11 @@ const HMPCommand hmp_system_commands[] = {
       .params = "",
       .help = "press the power button",
       .cmd = hmp_system_powerdown },
+    { .name = "system_wakeup",
+      .args_type = "",
+      .params = "",
+      .help = "wake the guest from sleep",
+      .cmd = hmp_system_wakeup },
     { .name = "quit|q",
       .args_type = "",
       .params = "",

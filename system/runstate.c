@@ -14,6 +14,7 @@
 static struct {
     _Atomic RunState state; /* written under the BQL, read by any thread */
     bool autostart;         /* guarded by the BQL, like all below */
+    bool was_suspended;     /* when it was stopped */
     GList *handlers;        /* VMChangeStateEntry, by rising priority */
     VmStopTimes last_stop;
 } vm = { .state = RUN_STATE_PRELAUNCH, .autostart = true };
@@ -44,12 +45,13 @@ static const uint32_t allowed[RUN_STATE__MAX] = {
                           TO(INTERNAL_ERROR) | TO(IO_ERROR) | TO(DEBUG) |
                           TO(SAVE_VM) | TO(RESTORE_VM) | TO(COLO),
     [RUN_STATE_PAUSED] = TO(RUNNING) | TO(FINISH_MIGRATE) | TO(POSTMIGRATE) |
-                         TO(PRELAUNCH) | TO(COLO),
+                         TO(PRELAUNCH) | TO(SUSPENDED) | TO(COLO),
     [RUN_STATE_FINISH_MIGRATE] = TO(RUNNING) | TO(PAUSED) | TO(POSTMIGRATE) |
                                  TO(PRELAUNCH) | TO(SHUTDOWN) | TO(SUSPENDED) |
                                  TO(WATCHDOG) | TO(GUEST_PANICKED) |
                                  TO(INTERNAL_ERROR) | TO(IO_ERROR) | TO(COLO),
-    [RUN_STATE_POSTMIGRATE] = TO(RUNNING) | TO(FINISH_MIGRATE) | TO(PRELAUNCH),
+    [RUN_STATE_POSTMIGRATE] = TO(RUNNING) | TO(FINISH_MIGRATE) | TO(PRELAUNCH) |
+                              TO(SUSPENDED),
     [RUN_STATE_SHUTDOWN] = TO(PAUSED) | TO(FINISH_MIGRATE) | TO(PRELAUNCH) |
                            TO(COLO),
     [RUN_STATE_SUSPENDED] = TO(RUNNING) | TO(PAUSED) | TO(FINISH_MIGRATE) |
@@ -198,10 +200,15 @@ static void do_vm_stop(RunState state, bool tell)
     if (!runstate_is_live(old)) {
         return;
     }
+    vm.was_suspended = old == RUN_STATE_SUSPENDED;
     runstate_set(state);
     cpu_disable_ticks();
     t0_ns = get_clock();
     pause_all_vcpus();
+    if (runstate_take_suspend_request()) {
+        vm.was_suspended = true;
+        qapi_event_send_suspend();
+    }
     t1_ns = get_clock();
     vm_state_notify(false, state);
     vm.last_stop = (VmStopTimes){
@@ -240,8 +247,20 @@ void vm_shutdown(void)
     do_vm_stop(RUN_STATE_SHUTDOWN, false);
 }
 
+bool vm_get_suspended(void)
+{
+    return vm.was_suspended;
+}
+
+void vm_set_suspended(bool suspended)
+{
+    vm.was_suspended = suspended;
+}
+
 bool vm_prepare_start(void)
 {
+    RunState state = vm.was_suspended ? RUN_STATE_SUSPENDED : RUN_STATE_RUNNING;
+
     if (runstate_is_running()) {
         /* Whoever asked waits for news of both kinds. */
         qapi_event_send_stop();
@@ -250,9 +269,10 @@ bool vm_prepare_start(void)
     }
     qapi_event_send_resume();
     cpu_enable_ticks();
-    runstate_set(RUN_STATE_RUNNING);
-    vm_state_notify(true, RUN_STATE_RUNNING);
-    return true;
+    runstate_set(state);
+    vm_state_notify(true, state);
+    vm.was_suspended = false;
+    return state == RUN_STATE_RUNNING;
 }
 
 void vm_start(void)

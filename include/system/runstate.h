@@ -59,7 +59,8 @@ void vm_state_notify(bool running, RunState state);
 void vm_stop(RunState state);
 /* The same, and if the VM is not running still go to @state. */
 void vm_stop_force_state(RunState state);
-/* Everything vm_start() does but letting the vCPUs go. False: runs already. */
+/* Everything vm_start() does but letting the vCPUs go. False: they shall not
+ * go, as the VM runs already or sleeps (see vm_get_suspended()). */
 bool vm_prepare_start(void);
 void vm_start(void);
 /* At exit: stop without the event. */
@@ -71,7 +72,12 @@ typedef struct VmStopTimes {
 } VmStopTimes;
 VmStopTimes vm_stop_last_times(void);
 
-/* ---- requests: any thread ---- */
+/*
+ * ---- requests: any thread ----
+ *
+ * A vCPU that asks for a reset or shutdown with the BQL held (from a device)
+ * runs no further before that is done.
+ */
 void qemu_system_vmstop_request(RunState state);
 void qemu_system_reset_request(ShutdownCause reason);
 void qemu_system_shutdown_request(ShutdownCause reason);
@@ -89,6 +95,41 @@ void qemu_remove_exit_notifier(Notifier *notifier);
 void qemu_run_exit_notifiers(void);
 int qemu_system_exit_code(void);
 bool shutdown_caused_by_guest(ShutdownCause cause);
+
+/* ---- guests that sleep (ACPI S3): suspend.c ---- */
+
+/*
+ * In state suspended all vCPUs stand still while guest time goes on. Waking
+ * up is a reset of the machine that keeps RAM. `stop` (and a migration) may
+ * stop a VM that sleeps; starting it again, here or on the target, lets it
+ * sleep on.
+ */
+typedef enum WakeupReason {
+    WAKEUP_REASON_OTHER, /* the user: always possible */
+    WAKEUP_REASON_RTC,
+    WAKEUP_REASON_PMTIMER,
+} WakeupReason;
+
+/* Any thread; a vCPU with the BQL, and it runs no further. */
+void qemu_system_suspend_request(void);
+/*
+ * Wake it, at once. Nothing happens if @reason is not enabled; an error if it
+ * does not sleep. Main loop, BQL.
+ */
+bool qemu_system_wakeup_request(WakeupReason reason, Error **errp);
+/* All below: BQL. */
+void qemu_system_wakeup_enable(WakeupReason reason, bool enabled);
+/* By a machine whose firmware interface has S3. */
+void qemu_register_wakeup_support(void);
+bool qemu_wakeup_suspend_enabled(void);
+/* Called between the reset and the first instruction; data: WakeupReason *. */
+void qemu_register_wakeup_notifier(Notifier *notifier);
+/* Is one pending? It is no longer then. For who stops the VM. */
+bool runstate_take_suspend_request(void);
+
+/* Does a stopped VM sleep on when it is started? BQL. */
+bool vm_get_suspended(void);
+void vm_set_suspended(bool suspended);
 
 /* Act on pending requests; the main loop does so by itself. */
 void runstate_process_requests(void);
