@@ -142,15 +142,25 @@ static DirtyTrackingGroups *query_groups(void)
 static DirtyTrackingWork *query_work(void)
 {
     DirtyTrackingWork *work = g_new0(DirtyTrackingWork, 1);
+    const DirtyTrackerOps *dbm = dirty_tracking_find(DIRTY_TRACKING_MODE_DBM);
+    DirtyTrackerGroups groups = { 0 };
+    DirtyReaperStats rings;
     DirtyMemoryStats s;
 
     dirty_memory_get_stats(&s);
+    dirty_reaper_get_stats(&rings);
+    if (dbm && dbm->groups) {
+        dbm->groups(&groups);
+    }
     *work = (DirtyTrackingWork){
         .collects = s.tracker_collects,
         .cleans = s.tracker_cleans,
         .tracker_words = s.tracker_words,
         .block_words = s.sweep_words + s.merge_words,
         .look_words = s.survey_words,
+        .updates = groups.hw_updates,
+        .refaults = rings.entries_refault,
+        .ring_exits = rings.soft_full_exits,
     };
     return work;
 }
