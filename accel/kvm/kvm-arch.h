@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What accel/kvm's core asks of an architecture: x86-*.c, arm-*.c.
+ *
+ * All return true, or false with @errp set and nothing half done.
+ *
+ * Used by: accel/kvm. Uses: kvm-int.h.
+ */
+#ifndef ACCEL_KVM_ARCH_H
+#define ACCEL_KVM_ARCH_H
+
+#include "kvm-int.h"
+
+typedef enum KvmPutLevel {
+    KVM_PUT_RUNTIME, /* what a debugger or a device may have changed */
+    KVM_PUT_RESET,   /* after a reset: also what only a reset changes */
+    KVM_PUT_FULL,    /* after a load: everything */
+} KvmPutLevel;
+
+/* Is the kernel's KVM fit for us: capabilities nobody can do without. */
+bool kvm_arch_check_host(Error **errp);
+/* The `type` argument of KVM_CREATE_VM. */
+unsigned long kvm_arch_vm_type(void);
+
+/* A new VM, before its irqchip, memory and vCPUs. May set vm->arch. */
+bool kvm_arch_init_vm(KvmVm *vm, Error **errp);
+void kvm_arch_destroy_vm(KvmVm *vm); /* also after a failed init */
+/*
+ * A new vCPU: CPUID, features, vm->arch. v->cs may be NULL (tests; then the
+ * host's features) and is realized otherwise.
+ */
+bool kvm_arch_init_vcpu(KvmVcpu *v, Error **errp);
+void kvm_arch_destroy_vcpu(KvmVcpu *v); /* also after a failed init */
+
+/*
+ * Kernel → v->cs->env, and back. The vCPU's thread, or any with it stopped;
+ * BQL held for get and for RESET and FULL, not for RUNTIME.
+ */
+bool kvm_arch_get_registers(KvmVcpu *v, Error **errp);
+bool kvm_arch_put_registers(KvmVcpu *v, KvmPutLevel level, Error **errp);
+
+/* Around KVM_RUN, its thread, no BQL: interrupts without an irqchip, CR8. */
+void kvm_arch_pre_run(KvmVcpu *v);
+void kvm_arch_post_run(KvmVcpu *v);
+/*
+ * An exit that the core does not know. False: nor do we (it becomes an
+ * internal error). Its thread, no BQL.
+ */
+bool kvm_arch_handle_exit(KvmVcpu *v, KvmExitAction *action);
+/* HLT and friends, without an irqchip: is there something to wake up for? */
+bool kvm_arch_has_work(KvmVcpu *v);
+
+/*
+ * The VM-wide part of the irqchip (kvm-irqchip-ARCH.c): make it, or explain.
+ * Also the number of lines that kvm_set_gsi() drives, 0 if none.
+ */
+bool kvm_arch_irqchip_create(KvmVm *vm, Error **errp);
+unsigned kvm_arch_nr_gsis(KvmVm *vm);
+int kvm_arch_set_gsi(KvmVm *vm, int gsi, int level); /* 0 or -errno */
+
+#endif /* ACCEL_KVM_ARCH_H */
