@@ -7,8 +7,8 @@ long it stood still is seen from outside, by its operation counter (to 1 ms or
 one burst of the guest, whichever is longer). Before that the fixed part: a
 guest that only reads, with 1 and with 8 vCPUs, of which one or all run.
 
-PEER_QEMU_AARCH64 names the binary of another QEMU, to be compared with; the
-two take turns.
+PEER_QEMU_AARCH64 (or _X86_64) names the binary of another QEMU, to be
+compared with; they take turns.
 """
 import lab as lab_module
 import report
@@ -138,7 +138,7 @@ def fixed_part(lab, o, out):
 def main():
     o = options()
     out = report.Report('blackout', o)
-    with lab_module.Lab(o.build) as lab:
+    with report.lab(o) as lab:
         if o.fixed:
             fixed_part(lab, o, out)
         if o.limits != [0]:

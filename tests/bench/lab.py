@@ -26,7 +26,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', 'qmp'))
 from qmp_client import Machine, QmpError  # noqa: E402
 
-RAM_BASE = 0x40000000
 PAGE = 4096
 CTL_OFFSET, CTL_SIZE = 0x100000, 0x1000
 F = {name: i for i, name in enumerate(
@@ -40,25 +39,52 @@ class LabError(Exception):
     """What a benchmark can't go on from; its text is for the user."""
 
 
+class Arch:
+    """What machines with a guest have in common, and where RAM begins."""
+
+    def __init__(self, name, machine, ram_base, guest, args, peer_args):
+        self.name, self.machine, self.ram_base = name, machine, ram_base
+        self.guest, self.args, self.peer_args = guest, args, peer_args
+        self.peer = os.environ.get('PEER_QEMU_' + name.upper())
+
+
+ARCHS = {
+    'aarch64': ('virt', 0x40000000, 'workload-aarch64.bin',
+                ['-cpu', 'cortex-a57'], []),
+    # Its usual firmware takes seconds; this one boots the guest at once.
+    'x86_64': ('q35', 0, 'x86_64/workload-x86_64.elf', [],
+               ['-bios', 'qboot.rom']),
+}
+
+
 class Vm(Machine):
     """A machine whose RAM is a shared file, so that it can be seen here."""
 
-    def __init__(self, lab, name, binary, *more, machine='virt', ram_mib=256,
-                 cpus=1, accel='tcg'):
+    def __init__(self, lab, name, binary, *more, machine=None, ram_mib=256,
+                 cpus=1, accel=None):
+        arch, accel = lab.arch, accel or lab.accel
+        machine = machine or arch.machine
         self.name, self.cpus, self.ram_mib = name, cpus, ram_mib
+        self.ram_base, self.log = arch.ram_base, None
         self.ram_path = os.path.join(lab.ram_folder, name + '.ram')
         with open(self.ram_path, 'w+b') as f:
             f.truncate(ram_mib << 20)
             self.ram = memoryview(mmap.mmap(f.fileno(), ram_mib << 20))
         self.words = self.ram.cast('Q')
-        self.waits, self.waited = [], 0
-        args = ['-name', name, '-M', machine + ',memory-backend=ram',
+        self.waits, self.waited, self.known = [], 0, None
+        args = ['-name', name + ',debug-threads=on',
+                '-M', machine + ',memory-backend=ram',
                 '-accel', accel, '-m', '%dM' % ram_mib, '-object',
                 'memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s'
                 % (ram_mib, self.ram_path), '-nodefaults']
         if machine != 'none':
-            args += ['-cpu', 'cortex-a57', '-smp', str(cpus), '-serial',
-                     'file:' + os.path.join(lab.folder, name + '.serial')]
+            args += arch.args + ['-smp', str(cpus), '-serial', 'file:' +
+                                 os.path.join(lab.folder, name + '.serial')]
+            if binary == arch.peer:
+                args += arch.peer_args
+        if binary == arch.peer and 'dirty-ring-size' in accel:
+            self.log = os.path.join(lab.folder, name + '.log')
+            args += ['-trace', 'kvm_dirty_ring_full', '-D', self.log]
         try:
             super().__init__(binary, *args, *more)
         except (OSError, EOFError, ValueError) as e:
@@ -123,6 +149,40 @@ class Vm(Machine):
             fields = f.read().rsplit(') ', 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
+    def thread_seconds(self, part):
+        """CPU seconds of the threads with @part in their names."""
+        total, folder = 0, '/proc/%d/task' % self.proc.pid
+        for tid in os.listdir(folder):
+            try:
+                with open(os.path.join(folder, tid, 'comm')) as f:
+                    if part not in f.read():
+                        continue
+                with open(os.path.join(folder, tid, 'schedstat')) as f:
+                    total += int(f.read().split()[0]) / 1e9
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+        return total
+
+    def ring_work(self):
+        """What its dirty rings cost so far: how often a vCPU left the guest
+        for a full one, and CPU seconds of the thread that empties them."""
+        full = None
+        if self.log:
+            try:
+                with open(self.log) as f:
+                    full = sum('kvm_dirty_ring_full' in line for line in f)
+            except FileNotFoundError:
+                full = 0
+        elif 'query-dirty-tracking' in self.commands():
+            rings = self.cmd('query-dirty-tracking').get('rings')
+            full = rings['soft-full'] + rings['hard-full'] if rings else None
+        return {'full_exits': full, 'reaper_s': self.thread_seconds('reaper')}
+
+    def commands(self):
+        if not self.known:
+            self.known = {c['name'] for c in self.cmd('query-commands')}
+        return self.known
+
     def open_waits(self):
         """From now on vcpu_wait() knows how long vCPUs waited for a CPU."""
         self.waits = [os.open('/proc/%d/task/%d/schedstat' % (
@@ -163,12 +223,15 @@ class Vm(Machine):
 class Lab:
     """A context manager; everything in it is gone at the end."""
 
-    def __init__(self, build):
+    def __init__(self, build, arch='aarch64', accel='tcg', tracking=None):
         self.build = os.path.abspath(build)
-        self.ours = os.path.join(self.build, 'qemu-system-aarch64')
-        self.kernel = os.path.join(self.build,
-                                   'tests/guest/workload-aarch64.bin')
+        self.arch = Arch(arch, *ARCHS[arch])
+        self.accel, self.tracking = accel, tracking
+        self.ours = os.path.join(self.build, 'qemu-system-' + arch)
+        self.kernel = os.path.join(self.build, 'tests/guest', self.arch.guest)
         self.vms, self.count = [], 0
+        if accel == 'kvm' and not os.access('/dev/kvm', os.R_OK | os.W_OK):
+            raise LabError('there is no /dev/kvm for us')
 
     def __enter__(self):
         shm = os.path.isdir('/dev/shm') and os.access('/dev/shm', os.W_OK)
@@ -330,7 +393,7 @@ def check_stamps(vm):
         current, total = vm.ctl(cpu, 'current'), 0
         for p in range(pages):
             addr = base + p * PAGE
-            i = (addr - RAM_BASE) // 8
+            i = (addr - vm.ram_base) // 8
             n = vm.words[i]
             total += n
             if vm.words[i + 1] != (n ^ addr ^ 0xffffffffffffffff) and \
@@ -348,10 +411,12 @@ def check_stamps(vm):
 
 
 class Kind:
-    """One of those compared: a binary, an accelerator, settings."""
+    """One of those compared: a binary, an accelerator with its settings, and
+    the name of the one that it is compared with (None: the first)."""
 
-    def __init__(self, name, binary, accel='tcg'):
+    def __init__(self, name, binary, accel='tcg', rival=None):
         self.name, self.binary, self.accel = name, binary, accel
+        self.rival = rival
 
 
 def engines_of(lab):
@@ -361,21 +426,53 @@ def engines_of(lab):
     try:
         engines = vm.cmd('query-dirty-tracking')['engines']
     except QmpError:
-        return [Kind('bitmap', lab.ours)]
+        return [Kind('bitmap', lab.ours, lab.accel)]
     finally:
         lab.stop(vm)
-    return [Kind(e['name'], lab.ours, 'tcg,dirty-tracking=' + e['name'])
+    return [Kind(e['name'], lab.ours,
+                 '%s,dirty-tracking=%s' % (lab.accel, e['name']))
             for e in engines if e['available'] and e['name'] != 'auto']
 
 
+def tracked(lab):
+    """Ours and the peer for each name of --tracking, side by side: bitmap,
+    ringN (rings of N entries), or what else our binary has."""
+    try:
+        there = {e.name for e in engines_of(lab)}
+    except LabError as e:
+        print(e)
+        there = set()
+    found = []
+    for name in lab.tracking:
+        ring = name[4:] if name.startswith('ring') else None
+        if (ring and 'ring' or name) in there:
+            found.append(Kind(
+                'ours ' + name, lab.ours, '%s,dirty-tracking=%s' % (
+                    lab.accel, 'ring,dirty-ring-size=' + ring if ring
+                    else name),
+                'peer ' + ('bitmap' if name == 'pagemap' else name)))
+        else:
+            print('left out: our binary has no %s here' % name)
+        if lab.arch.peer and (name == 'bitmap' or ring):
+            found.append(Kind(
+                'peer ' + name, lab.arch.peer, lab.accel +
+                (',dirty-ring-size=' + ring if ring else '')))
+    return found
+
+
 def kinds(lab, wanted=None):
-    """All there is to compare: our engines and, if PEER_QEMU_AARCH64 names its
-    binary, another QEMU. @wanted: a list of names, or None for all.
-    A name may be followed by settings of -accel: ring/dirty-ring-size=4096."""
+    """All there is to compare: our engines and, if PEER_QEMU_AARCH64 (or
+    _X86_64) names its binary, another QEMU. @wanted: a list of names, or None
+    for all. A name may be followed by settings of -accel:
+    ring/dirty-ring-size=4096. With --tracking: what that says."""
+    if lab.tracking:
+        found = tracked(lab)
+        if not found:
+            raise LabError('nothing of %s is there' % ', '.join(lab.tracking))
+        return found
     there = engines_of(lab)
-    peer = os.environ.get('PEER_QEMU_AARCH64')
-    if peer:
-        there.append(Kind('peer', peer))
+    if lab.arch.peer:
+        there.append(Kind('peer', lab.arch.peer, lab.accel))
     if not wanted:
         return there
     found = []
@@ -391,3 +488,10 @@ def kinds(lab, wanted=None):
     if not found:
         raise LabError('nothing of %s is there' % ', '.join(wanted))
     return found
+
+
+def rival_of(kind, all_kinds):
+    """Whom @kind is compared with; None: with nobody."""
+    if kind.rival or any(k.rival for k in all_kinds):
+        return next((k for k in all_kinds if k.name == kind.rival), None)
+    return all_kinds[0] if kind is not all_kinds[0] else None

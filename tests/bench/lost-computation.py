@@ -19,7 +19,8 @@ figure.
 All that are compared have the same working set, the same absolute dirty rate
 and the same link. Their runs alternate.
 
-PEER_QEMU_AARCH64 names the binary of another QEMU, to be compared with.
+PEER_QEMU_AARCH64 (or _X86_64) names the binary of another QEMU, to be
+compared with.
 
 Throttling, as --throttle: none; ac-20-10 (auto-converge with its defaults);
 ac-20-15 (increment 15); dl-N (dirty-limit, N MB/s for each vCPU). What a
@@ -186,8 +187,9 @@ def one_run(lab, case, o):
     steady = ops / (begin - steady_begin)
     steady_net = ops / (begin - steady_begin - waited)
     cpu = source.cpu_seconds() + target.cpu_seconds()
+    work = source.ring_work()
     lab.stop(source, target)
-    run = {'steady': steady, 'steady_net': steady_net, 'cpu_s': cpu,
+    run = {'steady': steady, 'steady_net': steady_net, 'cpu_s': cpu, **work,
            'status': info['status'], 'asked': rate,
            'samples': binned(watch.samples, begin, steady)}
     if info['status'] == 'completed':
@@ -245,25 +247,43 @@ def row_of(case, o):
             column(lambda r: r['all'], 2, lost),
             '-' if o.rate else column(lambda r: r['net'], 2, lost),
             '-' if o.rate else column(lambda r: 100 * r['kept_net'], 0, lost),
-            column(lambda r: r['sent_mb'], 0), column(lambda r: r['rounds'], 0)]
+            column(lambda r: r['sent_mb'], 0), column(lambda r: r['rounds'], 0),
+            column(lambda r: r['full_exits'], 0),
+            column(lambda r: r['reaper_s'], 3), column(lambda r: r['cpu_s'], 2)]
 
 
 def ratios(cases, o, out):
-    """Each against the first of the same throttling and memory, run by run."""
+    """Each against its rival of the same throttling and memory (the first of
+    them, unless it has one), run by run."""
     for case in cases:
-        first = next(c for c in cases
-                     if (c.throttle, c.ws) == (case.throttle, case.ws))
+        group = [c for c in cases
+                 if (c.throttle, c.ws) == (case.throttle, case.ws)]
+        rival = lab_module.rival_of(case.kind, [c.kind for c in group])
+        first = next((c for c in group if c.kind is rival), None)
         for what in FIGURES[bool(o.rate)]:
             pairs = [(a['lost'][what], b['lost'][what])
-                     for a, b in zip(case.runs, first.runs)
+                     for a, b in zip(case.runs, first.runs if first else [])
                      if 'lost' in a and 'lost' in b]
-            if case is first or not pairs:
+            if not pairs:
                 continue
             out.say('lost, %s: %s - %s = %s s%s' % (
                 what, case.name(o), first.name(o),
                 report.summary([a - b for a, b in pairs]),
                 ', ratio ' + report.summary([a / b for a, b in pairs])
                 if all(b > NOISE for _, b in pairs) else ''))
+        pairs = [(a['blackout_ms'], b['blackout_ms'])
+                 for a, b in zip(case.runs, first.runs if first else [])
+                 if 'lost' in a and 'lost' in b]
+        if pairs and case.kind.rival:
+            out.say('blackout: %s / %s = %s' % (
+                case.name(o), first.name(o),
+                report.summary([a / b for a, b in pairs])))
+        late = [r['blackout_ms'] for r in case.runs
+                if r.get('blackout_ms', 0) > o.limit]
+        if late:
+            out.say('%s: blackout over the limit in %d of %d runs, %.0f ms at '
+                    'worst' % (case.name(o), len(late), len(case.runs),
+                               max(late)))
         stuck = [r for r in case.runs if 'kept' in r]
         if stuck:
             out.say('%s: %d of %d did not end within %g s; the guest kept '
@@ -293,7 +313,7 @@ def pictures(cases, o, out):
 def main():
     o = options()
     out = report.Report('lost-computation', o)
-    with lab_module.Lab(o.build) as lab:
+    with report.lab(o) as lab:
         cases = cases_of(lab, o, out)
         order = [(i, case) for i in range(o.runs)
                  for case in cases[i % len(cases):] + cases[:i % len(cases)]]
@@ -314,7 +334,8 @@ def main():
                 o.runs, 100 * report.confidence(o.runs)))
     out.table(['', 'ended', 'steady k/s', '% of asked', 'total s',
                'blackout ms', 'lost: precopy', 'blackout', 'after', 'all, s',
-               'net, s', 'net rate in precopy, %', 'sent MB', 'rounds'],
+               'net, s', 'net rate in precopy, %', 'sent MB', 'rounds',
+               'full exits', 'reaper s', 'CPU s of both'],
               [row_of(c, o) for c in cases])
     ratios(cases, o, out)
     pictures(cases, o, out)

@@ -18,8 +18,8 @@ The sync page by page, as it was before, is measured by build/tests/bench/
 bench-sweep on bitmaps, and not by a migration here; --before takes its
 nanoseconds per page of guest memory and shows what D*x / (B - D) would be.
 
-PEER_QEMU_AARCH64 names the binary of another QEMU, to be compared with. It
-does not tell how long its syncs took.
+PEER_QEMU_AARCH64 (or _X86_64) names the binary of another QEMU, to be
+compared with. It does not tell how long its syncs took.
 """
 import math
 import statistics
@@ -126,7 +126,7 @@ def main():
     o = options()
     out = report.Report('min-downtime-limit', o)
     rows, shown = [], []
-    with lab_module.Lab(o.build) as lab:
+    with report.lab(o) as lab:
         for kind in lab_module.kinds(lab, o.engines):
             journey = lab_module.Journey(
                 lab, kind, 'ws=%d rate=1000 pat=random fill=1' % o.ws,

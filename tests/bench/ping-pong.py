@@ -7,7 +7,8 @@ small machine: 20/24 of the memory are written at random at 0.7 of the link's
 speed. There, rings of 4,096 entries took 73 s in the mean and a bitmap 55 s:
 a third longer. Here the engines take turns, migration by migration.
 
-PEER_QEMU_AARCH64 names the binary of another QEMU, to be compared with.
+PEER_QEMU_AARCH64 (or _X86_64) names the binary of another QEMU, to be
+compared with.
 """
 import statistics
 
@@ -60,7 +61,7 @@ def main():
     ws = o.ram * 20 // 24
     rate = int(o.rate * o.link * MB / lab_module.PAGE)
     runs = {}
-    with lab_module.Lab(o.build) as lab:
+    with report.lab(o) as lab:
         # One guest at a time would be idle otherwise, so each is stopped
         # while another one travels.
         journeys = []
@@ -99,12 +100,14 @@ def main():
          report.summary([r.get('sent_mb') for r in rs], 0),
          report.summary([100 * r['steady'] / rate for r in rs], 0)]
         for n, rs in runs.items()])
-    for name in names[:-1]:
+    for j in journeys:
+        rival = lab_module.rival_of(j.kind, [k.kind for k in journeys[::-1]])
         pairs = [(a['total_s'], b['total_s'])
-                 for a, b in zip(runs[name], runs[names[-1]])
+                 for a, b in zip(runs[j.kind.name],
+                                 runs[rival.name] if rival else [])
                  if 'total_s' in a and 'total_s' in b]
         if pairs:
-            out.say('%s / %s = %s' % (name, names[-1], report.summary(
+            out.say('%s / %s = %s' % (j.kind.name, rival.name, report.summary(
                 [a / b for a, b in pairs])))
     svg.intervals(out.path('.svg'), 'Ping-pong: each migration, and medians',
                   'seconds', list(times.items()))

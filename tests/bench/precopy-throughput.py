@@ -8,7 +8,8 @@ the same run: the same bytes written to a socket from a mapping of such a file,
 and read from it straight into a fresh file of the same kind, with chunks of
 1 MiB and nothing else done. All take turns.
 
-PEER_QEMU_AARCH64 names the binary of another QEMU, to be compared with.
+PEER_QEMU_AARCH64 (or _X86_64) names the binary of another QEMU, to be
+compared with.
 """
 import mmap
 import os
@@ -118,7 +119,7 @@ def main():
     noise = os.urandom((16 << 20) + 4096)
     size = o.size << 20
     runs = {}
-    with lab_module.Lab(o.build) as lab:
+    with report.lab(o) as lab:
         who = [None] + lab_module.kinds(lab, o.engines)
         for i in out.in_time(range(o.runs)):
             for kind in who[i % len(who):] + who[:i % len(who)]:
@@ -141,12 +142,12 @@ def main():
          report.summary([r['cpu_s'] / gib for r in rs]),
          '%.4f' % (statistics.median(r['sent'] for r in rs) / size)]
         for name, rs in sorted(runs.items(), key=lambda x: x[0] != RAW)])
-    if 'peer' in runs:
-        for name in runs:
-            if name not in (RAW, 'peer'):
-                out.say('%s / peer = %s' % (name, report.summary(
-                    [a['seconds'] / b['seconds'] for a, b in
-                     zip(runs[name], runs['peer'])])))
+    for kind in who[1:]:
+        rival = kind.rival or 'peer'
+        if kind.name != rival and rival in runs:
+            out.say('%s / %s = %s' % (kind.name, rival, report.summary(
+                [a['seconds'] / b['seconds'] for a, b in
+                 zip(runs[kind.name], runs[rival])])))
     svg.intervals(out.path('.svg'), 'Precopy of %g GiB' % gib, 'seconds',
                   [(n, [r['seconds'] for r in rs]) for n, rs in runs.items()])
     out.write()

@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 
-from lab import LabError
+from lab import Lab, LabError
 
 
 def parser(doc):
@@ -20,10 +20,20 @@ def parser(doc):
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--build', default='build', help='build directory (build)')
     p.add_argument('--out', help='where results go (BUILD/bench)')
+    p.add_argument('--arch', default='aarch64', choices=['aarch64', 'x86_64'],
+                   help='whose binary, guest and machine (aarch64)')
+    p.add_argument('--accel', default='tcg', help='tcg or kvm (tcg)')
+    p.add_argument('--tracking', type=names, default=None,
+                   help='in place of --engines: ours and the peer side by '
+                   'side for each of bitmap, ring4096, ring65536, pagemap')
     p.add_argument('--seconds', type=float, default=160,
                    help='nothing new is begun after that long; the results '
                    'then tell how many runs there were (160)')
     return p
+
+
+def lab(o):
+    return Lab(o.build, o.arch, o.accel, o.tracking)
 
 
 def numbers(text):
