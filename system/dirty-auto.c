@@ -49,6 +49,11 @@ static const DirtyTrackerCost guess[DIRTY_AUTO_NR] = {
                          .scan_ns_per_gib = 2000,
                          .clean_ns_per_page = 1,
                          .fault_ns_per_page = 35 },
+    [DIRTY_AUTO_PAGEMAP] = { .collect_ns_per_page = 20,
+                             .scan_ns_per_gib = 500000,
+                             .clean_ns_per_range = 1000,
+                             .clean_ns_per_page = 60,
+                             .fault_ns_per_page = 1000 },
 };
 /* Of an update, at most; the processor's own work. */
 #define GUESS_UPDATE_NS    100.0
@@ -60,6 +65,7 @@ static const char *const names[DIRTY_AUTO_NR] = {
     [DIRTY_AUTO_BITMAP] = "bitmap",
     [DIRTY_AUTO_RING] = "ring",
     [DIRTY_AUTO_DBM] = "dbm",
+    [DIRTY_AUTO_PAGEMAP] = "pagemap",
 };
 
 const char *dirty_auto_engine_name(DirtyAutoEngine engine)
@@ -243,11 +249,26 @@ static void count_dbm(const Round *r, DirtyAutoPrediction *p)
     p->collected += r->pages;
 }
 
+/*
+ * A fault for each page, all page tables are read; and again, chunk by chunk,
+ * where something is cleaned.
+ */
+static void count_pagemap(const Round *r, DirtyAutoPrediction *p)
+{
+    double again = MIN(r->pages * (double)r->in->chunk_pages,
+                       (double)r->in->ram_pages);
+
+    p->faults += r->pages;
+    p->collected += r->pages;
+    p->scanned_gib += gib_of_ram(r->in) + again / PAGES_PER_GIB;
+}
+
 static void (*const count[DIRTY_AUTO_NR])(const Round *,
                                           DirtyAutoPrediction *) = {
     [DIRTY_AUTO_BITMAP] = count_bitmap,
     [DIRTY_AUTO_RING] = count_ring,
     [DIRTY_AUTO_DBM] = count_dbm,
+    [DIRTY_AUTO_PAGEMAP] = count_pagemap,
 };
 
 /* Chunks that have a page to be sent. */
@@ -261,14 +282,18 @@ static double ranges(const DirtyAutoInputs *in, double pages)
 
 /*
  * Taking permissions back means waiting for the vCPUs: that depends on the
- * host, not on the tracker. Rings do it when they are reaped.
+ * host, not on the tracker. Rings do it when they are reaped. Only the host's
+ * own page tables are another matter.
  */
-static double waiting_ns(const DirtyAutoInputs *in)
+static double range_ns(const DirtyAutoInputs *in, DirtyAutoEngine e)
 {
     double ns = 0;
 
-    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
-        ns = MAX(ns, in->cost[e].clean_ns_per_range);
+    if (e == DIRTY_AUTO_PAGEMAP) {
+        return PRICE(in, e, clean_ns_per_range);
+    }
+    for (unsigned i = 0; i < DIRTY_AUTO_PAGEMAP; i++) {
+        ns = MAX(ns, in->cost[i].clean_ns_per_range);
     }
     return ns > 0 ? ns : GUESS_WAIT_NS;
 }
@@ -278,6 +303,9 @@ static double words_per_gib(const DirtyAutoInputs *in, DirtyAutoEngine e)
 {
     double words = in->cost[e].scan_words_per_gib;
 
+    if (e == DIRTY_AUTO_PAGEMAP) {
+        return PAGES_PER_GIB; /* of page tables */
+    }
     if (e == DIRTY_AUTO_BITMAP) {
         return words > 0 ? words : PAGES_PER_GIB / 64;
     }
@@ -313,7 +341,7 @@ static void price(const DirtyAutoInputs *in, DirtyAutoEngine e,
                                                         : GUESS_RING_EXIT_NS);
     p->thread_ns = p->scanned_gib * PRICE(in, e, scan_ns_per_gib) +
                    p->more_words * GUESS_WORD_NS + p->collected * page_ns +
-                   p->cleaned_ranges * waiting_ns(in);
+                   p->cleaned_ranges * range_ns(in, e);
 }
 
 /*

@@ -78,6 +78,7 @@ static struct {
 };
 
 void (*dirty_tracker_wait_hook)(void);
+void (*dirty_tracker_test_hook)(DirtyTrackerPoint point);
 
 static bool overlaps(const Span *a, const Span *b)
 {

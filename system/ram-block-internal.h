@@ -24,6 +24,7 @@ struct RAMBlock {
     int fd;
     uint64_t fd_offset;
     bool fd_is_nameless; /* memfd or unlinked file: nobody else's data */
+    bool fd_is_foreign;  /* opened by a name: others may have it, too */
     void *map_base;      /* what to unmap: with alignment and guard page */
     size_t map_length;
     /*
@@ -50,6 +51,9 @@ struct RAMBlock {
 
     /* Guarded by the BQL: dirty-log.c's. */
     unsigned vga_users;
+
+    /* dirty-pagemap.c's; changed by its start and stop alone. */
+    struct PagemapBlock *pagemap;
 
     /* Guarded by the BQL. */
     bool unmergeable, undumpable;

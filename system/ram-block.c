@@ -98,6 +98,9 @@ static void list_insert_locked(RAMBlock *rb)
     atomic_fetch_add_explicit(&ram_list.version, 1, memory_order_release);
 }
 
+/* With the flags of ram-block.h, in this file: @fd came by a name. */
+#define FOREIGN_FD (UINT32_C(1) << 31)
+
 /* Takes over the mapping, and @fd on success. */
 static RAMBlock *block_new(const RAMMapping *map, ram_addr_t used,
                            ram_addr_t max, uint32_t ram_flags, int fd,
@@ -112,7 +115,8 @@ static RAMBlock *block_new(const RAMMapping *map, ram_addr_t used,
     rb->map_length = map->length;
     rb->page_size = map->page_size;
     rb->max_length = max;
-    rb->flags = ram_flags;
+    rb->flags = ram_flags & ~FOREIGN_FD;
+    rb->fd_is_foreign = ram_flags & FOREIGN_FD;
     rb->fd = fd;
     rb->fd_offset = fd_offset;
     rb->fd_is_nameless = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
@@ -293,13 +297,16 @@ RAMBlock *qemu_ram_alloc_from_file(ram_addr_t size, uint64_t align,
                                    uint64_t fd_offset, MemoryRegion *mr,
                                    Error **errp)
 {
+    /* In a directory we make a file that only we have. */
+    uint32_t foreign = g_file_test(path, G_FILE_TEST_IS_DIR) ? 0 : FOREIGN_FD;
     RAMBlock *rb;
     int fd = ram_open_file(path, ram_flags, errp);
 
     if (fd < 0) {
         return NULL;
     }
-    rb = alloc_from_fd(size, align, ram_flags, fd, fd_offset, mr, errp);
+    rb = alloc_from_fd(size, align, ram_flags | foreign, fd, fd_offset, mr,
+                       errp);
     if (!rb) {
         close(fd);
     }
@@ -455,6 +462,12 @@ bool qemu_ram_is_noreserve(const RAMBlock *rb)
 bool qemu_ram_is_readonly(const RAMBlock *rb)
 {
     return rb->flags & RAM_READONLY;
+}
+
+bool qemu_ram_has_other_writers(const RAMBlock *rb)
+{
+    return (rb->flags & RAM_SHARED) &&
+           (!rb->fd_is_nameless || rb->fd_is_foreign);
 }
 
 int qemu_ram_get_fd(const RAMBlock *rb)

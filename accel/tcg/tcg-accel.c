@@ -5,7 +5,7 @@
 #include "accel/tcg.h"
 #include "qemu/main-loop.h"
 #include "system/accel.h"
-#include "system/dirty-tracker.h"
+#include "system/dirty-pagemap.h"
 #include "tcg-int.h"
 
 #define TYPE_TCG_ACCEL ACCEL_CLASS_NAME("tcg")
@@ -106,6 +106,7 @@ static const DirtyTrackerOps *const tcg_trackers[] = {
     &tcg_bitmap_tracker,
     &tcg_ring_tracker,
     &tcg_dbm_tracker,
+    &dirty_tracker_pagemap,
     NULL,
 };
 

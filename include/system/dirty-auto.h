@@ -40,6 +40,7 @@ typedef enum DirtyAutoEngine {
     DIRTY_AUTO_BITMAP,
     DIRTY_AUTO_RING,
     DIRTY_AUTO_DBM,
+    DIRTY_AUTO_PAGEMAP,
     DIRTY_AUTO_NR
 } DirtyAutoEngine;
 

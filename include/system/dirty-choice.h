@@ -11,10 +11,10 @@
  *   absent           absent or 0       auto
  *   absent           N                 ring, of N entries
  *   auto             any               auto; rings have N entries, or none if 0
- *   bitmap, dbm      absent or 0       that
+ *   another          absent or 0       that
  *   ring             absent            ring, of DIRTY_RING_DEFAULT_ENTRIES
  *   ring             N                 ring, of N entries
- *   bitmap, dbm      N                 an error: they contradict each other
+ *   another          N                 an error: they contradict each other
  *   ring             0                 likewise
  *
  * auto begins with the first tracker that is possible; a migration may then

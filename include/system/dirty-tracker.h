@@ -186,4 +186,22 @@ bool dirty_tracker_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length);
 /* Test hook: a call is about to wait for another; under the list's lock. */
 extern void (*dirty_tracker_wait_hook)(void);
 
+/*
+ * Test hook: where a test may hold a thread in a tracker that has no test
+ * points of its own. NULL outside of tests.
+ */
+typedef enum DirtyTrackerPoint {
+    DIRTY_TRACKER_COLLECTED,   /* found, nothing published */
+    DIRTY_TRACKER_CLEAN_TAKEN, /* not re-armed yet */
+    DIRTY_TRACKER_CLEANED,     /* re-armed; found late, nothing published */
+} DirtyTrackerPoint;
+extern void (*dirty_tracker_test_hook)(DirtyTrackerPoint point);
+
+static inline void dirty_tracker_test_point(DirtyTrackerPoint point)
+{
+    if (unlikely(dirty_tracker_test_hook)) {
+        dirty_tracker_test_hook(point);
+    }
+}
+
 #endif /* SYSTEM_DIRTY_TRACKER_H */

@@ -58,7 +58,8 @@ RAMBlock *qemu_ram_alloc_resizeable(ram_addr_t used, ram_addr_t max,
 /**
  * qemu_ram_alloc_from_fd: map @fd from @fd_offset
  *
- * @fd: owned by the block on success, by the caller on failure
+ * @fd: owned by the block on success, by the caller on failure. Unless the
+ *      file has a name, nobody else has it or a mapping of it
  *
  * The page size is the file system's (huge pages on hugetlbfs); size and
  * offset must be whole pages of it. A file shorter than offset + size is
@@ -103,6 +104,8 @@ bool qemu_ram_is_shared(const RAMBlock *rb);
 bool qemu_ram_is_noreserve(const RAMBlock *rb);
 bool qemu_ram_is_readonly(const RAMBlock *rb);
 int qemu_ram_get_fd(const RAMBlock *rb); /* -1: none; stays the block's */
+/* Whether other processes may write to it by a mapping of their own. */
+bool qemu_ram_has_other_writers(const RAMBlock *rb);
 uint64_t qemu_ram_get_fd_offset(const RAMBlock *rb);
 MemoryRegion *qemu_ram_get_mr(const RAMBlock *rb); /* NULL in tests */
 /* Where the region is mapped (its address in its container), for

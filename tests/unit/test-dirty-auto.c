@@ -465,7 +465,7 @@ static void test_slow_host(void)
     in.pages = (DirtyAutoCurve){ 20000, 1e6 };
     in.groups = (DirtyAutoCurve){ 400, 1e6 };
     in.ring_entries = 65536;
-    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+    for (unsigned e = 0; e <= DBM; e++) {
         in.current = e;
         memset(in.cost, 0, sizeof(in.cost));
         dirty_auto_decide(&in, &d);
@@ -606,6 +606,32 @@ static void test_slow_host_known_by_another(void)
     g_assert_cmpint(d.best, ==, cheap.best);
 }
 
+/* Page tables are dear: taken only if write protection is dearer by far. */
+static void test_pagemap(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision d;
+
+    in.pages = (DirtyAutoCurve){ 20000, 1e6 };
+    in.groups = (DirtyAutoCurve){ 400, 1e6 };
+    in.ring_entries = 65536;
+    in.possible[DIRTY_AUTO_PAGEMAP] = true;
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.best, !=, DIRTY_AUTO_PAGEMAP);
+    g_assert_cmpfloat(d.predicted[DIRTY_AUTO_PAGEMAP].faults, ==,
+                      d.predicted[BITMAP].faults);
+    g_assert_cmpfloat(d.predicted[DIRTY_AUTO_PAGEMAP].scanned_words, >,
+                      d.predicted[BITMAP].scanned_words);
+
+    in.cost[DIRTY_AUTO_PAGEMAP].fault_ns_per_page = 1000;
+    for (unsigned e = 0; e <= DBM; e++) {
+        in.cost[e].fault_ns_per_page = 100e3;
+        in.cost[e].update_ns_per_page = 100e3;
+    }
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.choice, ==, DIRTY_AUTO_PAGEMAP);
+}
+
 static void test_names(void)
 {
     for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
@@ -634,6 +660,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dirty-auto/price/lasting-change", test_lasting_change);
     g_test_add_func("/dirty-auto/price/known-by-another",
                     test_slow_host_known_by_another);
+    g_test_add_func("/dirty-auto/pagemap", test_pagemap);
     g_test_add_func("/dirty-auto/names", test_names);
     return g_test_run();
 }

@@ -64,10 +64,11 @@ static const DirtyTrackerOps *const both[] = { &bitmap, &ring, NULL };
 static const DirtyTrackerOps *const only_ring[] = { &no_bitmap, &ring, NULL };
 static const DirtyTrackerOps *const only_bitmap[] = { &bitmap, NULL };
 
-#define AUTO   DIRTY_TRACKING_MODE_AUTO
-#define BITMAP DIRTY_TRACKING_MODE_BITMAP
-#define RING   DIRTY_TRACKING_MODE_RING
-#define DBM    DIRTY_TRACKING_MODE_DBM
+#define AUTO    DIRTY_TRACKING_MODE_AUTO
+#define BITMAP  DIRTY_TRACKING_MODE_BITMAP
+#define RING    DIRTY_TRACKING_MODE_RING
+#define DBM     DIRTY_TRACKING_MODE_DBM
+#define PAGEMAP DIRTY_TRACKING_MODE_PAGEMAP
 
 typedef struct Row {
     DirtyTrackingOptions opts;
@@ -156,7 +157,9 @@ static void test_not_possible(void)
     g_assert_null(list->next->value->reason);
     g_assert_cmpint(list->next->next->value->name, ==, DBM);
     g_assert_false(list->next->next->value->available);
-    g_assert_null(list->next->next->next);
+    g_assert_cmpint(list->next->next->next->value->name, ==, PAGEMAP);
+    g_assert_false(list->next->next->next->value->available);
+    g_assert_null(list->next->next->next->next);
     dirty_tracking_choose(AUTO, &error_abort);
 }
 

@@ -14,6 +14,7 @@
 
 #include "qemu/error.h"
 #include "system/dirty-choice.h"
+#include "system/dirty-pagemap.h"
 #include "tracker-oracle.h"
 
 static void rings_of_256(void)
@@ -30,16 +31,19 @@ const TrackerEngine tracker_engines[] = {
     {
         .name = "bitmap",
         .ops = &tcg_bitmap_tracker,
+        .can = CAN_ALL,
         .half = TCG_POINT_FAULT_HALF,
     },
     {
         .name = "dbm",
         .ops = &tcg_dbm_tracker,
+        .can = CAN_ALL,
         .half = TCG_POINT_UNLISTED,
     },
     {
         .name = "ring-256",
         .ops = &tcg_ring_tracker,
+        .can = CAN_ALL | HAS_RINGS,
         .configure = rings_of_256,
         .half = TCG_POINT_RING_PUSHED,
         .collect_rearms = true,
@@ -48,10 +52,15 @@ const TrackerEngine tracker_engines[] = {
     {
         .name = "ring-4096",
         .ops = &tcg_ring_tracker,
+        .can = CAN_ALL | HAS_RINGS,
         .configure = rings_of_4096,
         .half = TCG_POINT_RING_PUSHED,
         .collect_rearms = true,
         .ring_entries = 4096,
+    },
+    {
+        .name = "pagemap",
+        .ops = &dirty_tracker_pagemap,
     },
     { .name = NULL },
 };
@@ -64,8 +73,16 @@ typedef struct Pair {
 static void run_pair(gconstpointer opaque)
 {
     const Pair *pair = opaque;
+    g_autoptr(Error) err = NULL;
 
-    pair->s->func(pair->e);
+    if (pair->e->configure) {
+        pair->e->configure();
+    }
+    if (pair->e->ops->probe(&err)) {
+        pair->s->func(pair->e);
+    } else {
+        g_test_skip(error_get_pretty(err));
+    }
 }
 
 static void add_scenarios(const TrackerEngine *e, const Scenario *s)
@@ -76,7 +93,7 @@ static void add_scenarios(const TrackerEngine *e, const Scenario *s)
         Pair *pair = g_new(Pair, 1);
 
         *pair = (Pair){ e, s };
-        if (s->rings_only && !e->ring_entries) {
+        if (s->needs & ~e->can) {
             g_free(pair);
         } else {
             g_test_add_data_func_full(path, pair, run_pair, g_free);

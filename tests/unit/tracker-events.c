@@ -292,6 +292,6 @@ const Scenario event_scenarios[] = {
     { "parked/wfi", parked_in_wfi },
     { "parked/wfe", parked_in_wfe },
     { "vcpu-appears", vcpu_appears },
-    { "attribution", attribution },
+    { "attribution", attribution, CAN_ATTRIBUTE },
     { .name = NULL },
 };

@@ -22,8 +22,13 @@ TcgVcpu *va, *vb;
 
 static struct {
     _Atomic bool armed;
-    bool of_reaper;
+    enum {
+        OF_VCPU,
+        OF_REAPER,
+        OF_TRACKER
+    } kind; /* whose point: */
     DirtyReaperPoint reaper_point;
+    DirtyTrackerPoint tracker_point;
     TcgTestPoint point;
     TcgVcpu *v;
     QemuEvent reached, go;
@@ -47,7 +52,8 @@ static void hook(TcgTestPoint point, TcgVcpu *v)
     }
     /* Acquire: pairs with the release in arm_hold(). */
     if (atomic_load_explicit(&hold.armed, memory_order_acquire) &&
-        !hold.of_reaper && point == hold.point && (!hold.v || hold.v == v)) {
+        hold.kind == OF_VCPU && point == hold.point &&
+        (!hold.v || hold.v == v)) {
         stay();
     }
 }
@@ -55,7 +61,15 @@ static void hook(TcgTestPoint point, TcgVcpu *v)
 static void reaper_hook(DirtyReaperPoint point)
 {
     if (atomic_load_explicit(&hold.armed, memory_order_acquire) &&
-        hold.of_reaper && point == hold.reaper_point) {
+        hold.kind == OF_REAPER && point == hold.reaper_point) {
+        stay();
+    }
+}
+
+static void tracker_hook(DirtyTrackerPoint point)
+{
+    if (atomic_load_explicit(&hold.armed, memory_order_acquire) &&
+        hold.kind == OF_TRACKER && point == hold.tracker_point) {
         stay();
     }
 }
@@ -70,7 +84,7 @@ static void arm_hold(void)
 
 void hold_at(TcgTestPoint point, TcgVcpu *v)
 {
-    hold.of_reaper = false;
+    hold.kind = OF_VCPU;
     hold.point = point;
     hold.v = v;
     arm_hold();
@@ -78,9 +92,28 @@ void hold_at(TcgTestPoint point, TcgVcpu *v)
 
 void hold_reaper_at(DirtyReaperPoint point)
 {
-    hold.of_reaper = true;
+    hold.kind = OF_REAPER;
     hold.reaper_point = point;
     arm_hold();
+}
+
+void hold_round_at(const TrackerEngine *e, DirtyTrackerPoint point)
+{
+    static const TcgTestPoint own[] = {
+        [DIRTY_TRACKER_COLLECTED] = TCG_POINT_COLLECTED,
+        [DIRTY_TRACKER_CLEAN_TAKEN] = TCG_POINT_CLEAN_TAKEN,
+        [DIRTY_TRACKER_CLEANED] = TCG_POINT_CLEAN_ASKED,
+    };
+
+    if (e->can & HAS_RINGS) {
+        hold_reaper_at(DIRTY_REAPER_RESET);
+    } else if (e->can & CAN_HOLD) {
+        hold_at(own[point], NULL);
+    } else {
+        hold.kind = OF_TRACKER;
+        hold.tracker_point = point;
+        arm_hold();
+    }
 }
 
 void hold_wait(void)
@@ -147,6 +180,7 @@ void oracle_init(void)
     qemu_event_init(&hold.waiting, false);
     tcg_test_hook = hook;
     dirty_reaper_test_hook = reaper_hook;
+    dirty_tracker_test_hook = tracker_hook;
     load_programs();
 }
 

@@ -28,12 +28,22 @@
 #define TEST_FIRST UINT64_C(1024)
 #define TEST_LAST  UINT64_C(15000)
 
+/* What an engine can show to a test. */
+enum {
+    CAN_HOLD = 1 << 0,      /* a vCPU stays where a fault is half done */
+    CAN_COUNT = 1 << 1,     /* how many faults there were */
+    CAN_ATTRIBUTE = 1 << 2, /* whose they were */
+    CAN_ALL = CAN_HOLD | CAN_COUNT | CAN_ATTRIBUTE,
+    HAS_RINGS = 1 << 3,
+};
+
 /* One row of the table: an engine as configured. */
 typedef struct TrackerEngine {
     const char *name;
     const DirtyTrackerOps *ops;
     /* Optional: before it is selected. */
     void (*configure)(void);
+    unsigned can; /* CAN_* */
     /* Between the two steps of a fault: half of it is done. */
     TcgTestPoint half;
     /*
@@ -50,7 +60,7 @@ extern const TrackerEngine tracker_engines[]; /* ends with a NULL name */
 typedef struct Scenario {
     const char *name; /* NULL: end of the table */
     void (*func)(const TrackerEngine *e);
-    bool rings_only;
+    unsigned needs; /* CAN_*: left out for an engine that lacks one */
 } Scenario;
 extern const Scenario write_scenarios[], event_scenarios[], ring_scenarios[];
 extern const Scenario replace_scenarios[];
@@ -123,6 +133,8 @@ void wait_content(Oracle *o, uint64_t page, uint64_t val);
 /* ---- holding a thread ---- */
 /* The next time @v (NULL: anybody) comes to @point it stays there. */
 void hold_at(TcgTestPoint point, TcgVcpu *v);
+/* The same for a collect or clean of @e. */
+void hold_round_at(const TrackerEngine *e, DirtyTrackerPoint point);
 void hold_wait(void);    /* until it is there */
 void hold_release(void); /* let it go */
 /* The same for a point of the reaper. */

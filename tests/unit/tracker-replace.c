@@ -121,7 +121,7 @@ static void let_go(void)
 
 /* A round is held inside the old tracker: the replacement waits for it. */
 static void held_round(const TrackerEngine *e, const TrackerEngine *x,
-                       TcgTestPoint point)
+                       DirtyTrackerPoint point)
 {
     void (*before)(void) = dirty_tracker_wait_hook;
     const uint64_t pages[] = { TEST_FIRST + 500, TEST_FIRST + 600 };
@@ -130,11 +130,7 @@ static void held_round(const TrackerEngine *e, const TrackerEngine *x,
 
     oracle_begin(&o, e);
     guest_store_pages(va, pages, 2, 1);
-    if (point == TCG_POINT_WAITING) {
-        hold_reaper_at(DIRTY_REAPER_RESET);
-    } else {
-        hold_at(point, NULL);
-    }
+    hold_round_at(e, point);
     round_start(&r, &o);
     hold_wait();
     /* Written while the round is where it is. */
@@ -151,19 +147,17 @@ static void held_round(const TrackerEngine *e, const TrackerEngine *x,
 
 static void while_a_round_is_inside(const TrackerEngine *e)
 {
-    static const TcgTestPoint points[] = { TCG_POINT_COLLECTED,
-                                           TCG_POINT_CLEAN_TAKEN,
-                                           TCG_POINT_CLEAN_ASKED };
+    static const DirtyTrackerPoint points[] = { DIRTY_TRACKER_COLLECTED,
+                                                DIRTY_TRACKER_CLEAN_TAKEN,
+                                                DIRTY_TRACKER_CLEANED };
     const TrackerEngine *x;
     unsigned i = 0;
 
     while ((x = other(e, &i))) {
-        if (e->ring_entries) {
-            /* Stands for the point of the reaper. */
-            held_round(e, x, TCG_POINT_WAITING);
-            continue;
-        }
-        for (unsigned k = 0; k < ARRAY_SIZE(points); k++) {
+        /* Rings have one point, the reaper's. */
+        unsigned n = e->ring_entries ? 1 : ARRAY_SIZE(points);
+
+        for (unsigned k = 0; k < n; k++) {
             held_round(e, x, points[k]);
         }
     }

@@ -288,14 +288,13 @@ static void big_lock_held(const TrackerEngine *e)
 }
 
 const Scenario ring_scenarios[] = {
-    { "faults-per-round", faults_per_round },
-    { "ring/full", ring_full, .rings_only = true },
-    { "ring/hard-full", ring_hard_full, .rings_only = true },
-    { "ring/full-while-vcpu-stops", full_while_vcpu_stops, .rings_only = true },
-    { "ring/full-while-tracking-stops", full_while_tracking_stops,
-      .rings_only = true },
-    { "ring/reaper-held/harvested", reaper_held_harvested, .rings_only = true },
-    { "ring/reaper-held/reset", reaper_held_reset, .rings_only = true },
-    { "ring/big-lock-held", big_lock_held, .rings_only = true },
+    { "faults-per-round", faults_per_round, CAN_COUNT },
+    { "ring/full", ring_full, HAS_RINGS },
+    { "ring/hard-full", ring_hard_full, HAS_RINGS },
+    { "ring/full-while-vcpu-stops", full_while_vcpu_stops, HAS_RINGS },
+    { "ring/full-while-tracking-stops", full_while_tracking_stops, HAS_RINGS },
+    { "ring/reaper-held/harvested", reaper_held_harvested, HAS_RINGS },
+    { "ring/reaper-held/reset", reaper_held_reset, HAS_RINGS },
+    { "ring/big-lock-held", big_lock_held, HAS_RINGS },
     { .name = NULL },
 };

@@ -100,7 +100,8 @@ static void hot_page(const TrackerEngine *e)
     for (uint64_t round = 1; round <= 3; round++) {
         faults = atomic_load(&va->stats.dirty_faults);
         guest_store_pages(va, pages, 10000, round);
-        g_assert_cmpuint(atomic_load(&va->stats.dirty_faults) - faults, ==, 1);
+        faults = atomic_load(&va->stats.dirty_faults) - faults;
+        g_assert_cmpuint(faults, ==, e->can & CAN_COUNT ? 1 : 0);
         g_assert_cmpuint(oracle_take(&o), ==, 1);
         oracle_expect(&o, pages, 1);
         oracle_send(&o);
@@ -417,11 +418,11 @@ const Scenario write_scenarios[] = {
     { "between-collect-and-clean", between_collect_and_clean },
     { "between-clean-and-send", between_clean_and_send },
     { "clean-of-a-neighbour", clean_of_a_neighbour },
-    { "held/before-fault", held_before_fault },
-    { "held/half-way", held_half_way },
-    { "held/marked", held_marked },
-    { "held/stored", held_stored },
-    { "two-vcpus/one-fault", two_vcpus_one_fault },
+    { "held/before-fault", held_before_fault, CAN_HOLD },
+    { "held/half-way", held_half_way, CAN_HOLD },
+    { "held/marked", held_marked, CAN_HOLD },
+    { "held/stored", held_stored, CAN_HOLD },
+    { "two-vcpus/one-fault", two_vcpus_one_fault, CAN_HOLD },
     { "two-vcpus/racing", two_vcpus_racing },
     { "by/device", by_a_device },
     { "by/qtest", by_qtest },
