@@ -12,6 +12,7 @@
 #include "system/accel.h"
 #include "system/cpus.h"
 #include "system/hostmem.h"
+#include "target/i386/cpu-option.h"
 #include "target/i386/x86-cpu.h"
 
 static void register_types(void)
@@ -32,5 +33,7 @@ static void register_types(void)
 const TargetDesc target_desc = {
     .name = "x86_64",
     .page_bits_min = 12,
+    .parse_cpu = x86_cpu_option_parse,
+    .print_cpu_options = x86_cpu_print_features,
     .register_types = register_types,
 };

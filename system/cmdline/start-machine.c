@@ -4,6 +4,7 @@
 
 #include "accel/qtest.h"
 #include "cmdline.h"
+#include "target.h"
 #include "hw/boards.h"
 #include "qapi/keyval.h"
 #include "qemu/cutils.h"
@@ -70,6 +71,9 @@ static void print_cpu_models(void)
         if (cc->model) {
             printf("  %s\n", cc->model);
         }
+    }
+    if (target_desc.print_cpu_options) {
+        target_desc.print_cpu_options();
     }
 }
 
@@ -290,12 +294,18 @@ bool start_cpu(const Options *o, Error **errp)
     if (!o->cpu) {
         return true;
     }
-    ms->cpu_props = keyval_parse(o->cpu, "model", NULL, errp);
+    if (target_desc.parse_cpu) {
+        ms->cpu_props = target_desc.parse_cpu(o->cpu, &model, errp);
+    } else {
+        ms->cpu_props = keyval_parse(o->cpu, "model", NULL, errp);
+    }
     if (!ms->cpu_props) {
         error_prepend(errp, "-cpu %s: ", o->cpu);
         return false;
     }
-    model = take_member(ms->cpu_props, "model");
+    if (!model) {
+        model = take_member(ms->cpu_props, "model");
+    }
     ms->cpu_type = model ? machine_cpu_type_from_model(mc, model) : NULL;
     if (!ms->cpu_type) {
         error_setg(errp, "unable to find CPU model '%s' for machine '%s'",

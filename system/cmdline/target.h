@@ -13,6 +13,13 @@ typedef struct TargetDesc {
     const char *name; /* "aarch64" */
     /* log2 of the smallest page its streams may use. */
     unsigned page_bits_min;
+    /*
+     * Optional: -cpu @text as the model (the caller frees it) and properties,
+     * where this is not MODEL,prop=value...
+     */
+    json_object *(*parse_cpu)(const char *text, char **model, Error **errp);
+    /* Optional: what -cpu help says after the models. */
+    void (*print_cpu_options)(void);
     /* All object types of this binary, once. */
     void (*register_types)(void);
 } TargetDesc;

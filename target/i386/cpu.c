@@ -41,9 +41,13 @@ static bool x86_cpu_realize(CPUState *cs, Error **errp)
 
     cs->env = &cpu->env;
     if (cpu->apic_id == X86_APIC_ID_BY_INDEX) {
-        cpu->apic_id = cs->cpu_index;
+        cpu->apic_id = x86_apic_id_of(&cpu->topology, cs->cpu_index);
     }
     cpu->is_bsp = cs->cpu_index == 0;
+    if (!x86_cpu_expand_model(cpu, errp)) {
+        return false;
+    }
+    cpu->realized = true;
     cpu_reset(cs);
     return true;
 }
@@ -60,7 +64,19 @@ static vaddr x86_cpu_get_pc(CPUState *cs)
     return env->eip + env->segs[R_CS].base;
 }
 
+void x86_cpu_set_topology(X86CPU *cpu, const X86Topology *topology)
+{
+    assert(!cpu->realized && topology->dies && topology->cores &&
+           topology->threads);
+    cpu->topology = *topology;
+}
+
 /* ---- types ---- */
+
+static void x86_cpu_instance_init(Object *obj)
+{
+    X86_CPU(obj)->topology = (X86Topology){ 1, 1, 1 };
+}
 
 static void x86_cpu_class_init(ObjectClass *oc, const void *data)
 {
@@ -80,18 +96,29 @@ static void x86_model_class_init(ObjectClass *oc, const void *data)
     CPU_CLASS(oc)->model = data;
 }
 
-static const Property x86_cpu_props[] = {
+static const Property own_props[] = {
     DEFINE_PROP_UINT32("apic-id", X86CPU, apic_id, X86_APIC_ID_BY_INDEX),
-    DEFINE_PROP_END_OF_LIST(),
+    DEFINE_PROP_INT32("family", X86CPU, family, -1),
+    DEFINE_PROP_INT32("model", X86CPU, model_number, -1),
+    DEFINE_PROP_INT32("stepping", X86CPU, stepping, -1),
+    DEFINE_PROP_STRING("vendor", X86CPU, vendor),
+    DEFINE_PROP_STRING("model-id", X86CPU, model_id),
+    DEFINE_PROP_UINT32("phys-bits", X86CPU, phys_bits, 0),
+    DEFINE_PROP_BOOL("host-phys-bits", X86CPU, host_phys_bits, false),
+    DEFINE_PROP_INT64("tsc-frequency", X86CPU, tsc_frequency, 0),
+    DEFINE_PROP_BOOL("migratable", X86CPU, migratable, true),
+    DEFINE_PROP_BOOL("check", X86CPU, check_cpuid, true),
+    DEFINE_PROP_BOOL("enforce", X86CPU, enforce_cpuid, false),
+    DEFINE_PROP_BOOL("kvm", X86CPU, expose_kvm, true),
 };
 
-static const TypeInfo x86_cpu_type = {
+static TypeInfo x86_cpu_type = {
     .name = TYPE_X86_CPU,
     .parent = TYPE_CPU,
     .instance_size = sizeof(X86CPU),
     .abstract = true,
+    .instance_init = x86_cpu_instance_init,
     .class_init = x86_cpu_class_init,
-    .props = x86_cpu_props,
 };
 
 #define MODEL_TYPE(model)                                         \
@@ -108,6 +135,12 @@ static const TypeInfo x86_model_types[] = {
 
 void x86_cpu_register_types(void)
 {
+    /* Own properties and one for each feature; lives as long as the type. */
+    GArray *props = g_array_new(TRUE, FALSE, sizeof(Property));
+
+    g_array_append_vals(props, own_props, ARRAY_SIZE(own_props));
+    x86_feature_properties(props);
+    x86_cpu_type.props = (const Property *)g_array_free(props, FALSE);
     type_register_static(&x86_cpu_type);
     for (size_t i = 0; i < ARRAY_SIZE(x86_model_types); i++) {
         type_register_static(&x86_model_types[i]);

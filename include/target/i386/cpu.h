@@ -157,7 +157,6 @@ typedef struct MTRRVar {
 #define MSR_MTRRcap_VCNT 8
 #define MTRR_FIXED_COUNT 11
 #define MCE_BANKS_DEF    10
-#define X86_XTILE_DATA   8192
 
 typedef struct CPUX86State {
     uint64_t regs[CPU_NB_REGS];
@@ -188,10 +187,7 @@ typedef struct CPUX86State {
     /* SSE, AVX, AVX-512 and what else XSAVE has (xsave.h). */
     ZMMReg xmm_regs[32];
     uint64_t opmask_regs[8];
-    uint64_t bnd_regs[8], bndcs_regs[8];
     uint64_t pkru;
-    uint8_t xtilecfg[64];
-    uint8_t xtiledata[X86_XTILE_DATA];
     uint64_t xstate_bv; /* which of these are not in their initial state */
 
     /* Model specific registers. */
