@@ -6,12 +6,10 @@
 #include <sys/mman.h>
 
 #include "framework.h"
-#include "guest-check.h"
+#include "guest-machine.h"
 
-#define WAIT_S       60
-#define RAM_BASE     UINT64_C(0x40000000) /* machine virt */
-#define MIB          (UINT64_C(1) << 20)
-#define COUNTER_FROM (16 * MIB)
+#define WAIT_S 60
+#define MIB    (UINT64_C(1) << 20)
 
 /* The binaries of the two sides; read once from the environment. */
 static const char *side_binary[2];
@@ -36,23 +34,9 @@ bool migration_binary_is_own(bool target)
            g_getenv("MIGRATION_TEST_ALL_OWN");
 }
 
-static char *guest_path(const char *guest)
-{
-    const char *dir = g_getenv("MIGRATION_TEST_GUESTS");
-    g_autofree char *name = g_strdup_printf("%s-aarch64.bin", guest);
-    g_autofree char *path = dir ? g_build_filename(dir, name, NULL) : NULL;
-
-    return path && g_file_test(path, G_FILE_TEST_EXISTS)
-               ? g_steal_pointer(&path)
-               : NULL;
-}
-
 bool migration_guests_work(void)
 {
-    g_autofree char *path = guest_path("page-counter");
-
-    return path && g_str_equal(qtest_arch(), "aarch64") &&
-           qtest_has_accel("tcg");
+    return !guest_machine_why_not();
 }
 
 /* ---------------------------------------------------------- one pair */
@@ -160,16 +144,9 @@ static QTestState *start_side(MigrationPair *p, bool target)
                            "mem-path=%s,share=on ",
                            p->ram_bytes, ram);
     if (t->guest) {
-        g_autofree char *kernel = guest_path(t->guest);
-
-        g_string_append_printf(
-            args,
-            "-M virt,memory-backend=mem -accel %s -cpu cortex-a57 "
-            "-m %" PRIu64 "M -smp %u -kernel %s -append '%s' "
-            "-serial file:%s/%s.serial",
-            t->accel ? t->accel : "tcg", p->ram_bytes / MIB,
-            t->guest_cpus ? t->guest_cpus : 1, kernel,
-            t->guest_args ? t->guest_args : "", p->dir, target ? "dst" : "src");
+        guest_machine_args(args, p, migration_binary_is_own(target));
+        g_string_append_printf(args, " -serial file:%s/%s.serial", p->dir,
+                               target ? "dst" : "src");
     } else {
         g_string_append_printf(args,
                                "-M none,memory-backend=mem -m %" PRIu64 "M",
@@ -219,24 +196,14 @@ static void wait_for_guest(MigrationPair *p)
 {
     gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
 
-    while (g_get_monotonic_time() < end) {
-        bool works = true;
+    while (!guest_machine_works(p->test, p->src_ram)) {
+        if (g_get_monotonic_time() > end) {
+            g_autofree char *err = qtest_stderr(p->src);
 
-        if (g_str_equal(p->test->guest, "page-counter")) {
-            works = *(volatile uint8_t *)(p->src_ram + COUNTER_FROM) > 0;
-        }
-        for (unsigned cpu = 0;
-             g_str_equal(p->test->guest, "workload") && works &&
-             cpu < (p->test->guest_cpus ? p->test->guest_cpus : 1);
-             cpu++) {
-            works = workload_ctl(p->src_ram, cpu)->state == CTL_RUNNING;
-        }
-        if (works) {
-            return;
+            g_error("the guest does not begin to work\n%s", err);
         }
         g_usleep(2000);
     }
-    g_error("the guest does not begin to work");
 }
 
 void migration_start_source(MigrationPair *p)
@@ -413,21 +380,9 @@ void migration_check_memory(MigrationPair *p)
 void migration_check_guest(MigrationPair *p, bool dst)
 {
     g_autoptr(GString) why = g_string_new(NULL);
-    uint8_t *ram = dst ? p->dst_ram : p->src_ram;
     bool ok;
 
-    if (g_str_equal(p->test->guest, "page-counter")) {
-        const char *ws = p->test->guest_args
-                             ? strstr(p->test->guest_args, "ws=")
-                             : NULL;
-
-        ok = page_counter_check(ram, COUNTER_FROM,
-                                (ws ? strtoul(ws + 3, NULL, 10) : 100) * MIB,
-                                NULL, why);
-    } else {
-        ok = workload_check(ram, p->ram_bytes, RAM_BASE,
-                            p->test->guest_cpus ? p->test->guest_cpus : 1, why);
-    }
+    ok = guest_machine_check(p, dst ? p->dst_ram : p->src_ram, why);
     if (!ok) {
         g_error("%s: %s", p->test->name, why->str);
     }
@@ -435,17 +390,12 @@ void migration_check_guest(MigrationPair *p, bool dst)
 
 void migration_assert_guest_runs(MigrationPair *p, bool dst)
 {
-    const volatile uint8_t *ram = dst ? p->dst_ram : p->src_ram;
-    bool counter = g_str_equal(p->test->guest, "page-counter");
-    uint64_t before = counter ? ram[COUNTER_FROM]
-                              : workload_ctl((uint8_t *)ram, 0)->ops;
+    const uint8_t *ram = dst ? p->dst_ram : p->src_ram;
+    uint64_t before = guest_machine_progress(p->test, ram);
     gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
 
     while (g_get_monotonic_time() < end) {
-        uint64_t now = counter ? ram[COUNTER_FROM]
-                               : workload_ctl((uint8_t *)ram, 0)->ops;
-
-        if (now != before) {
+        if (guest_machine_progress(p->test, ram) != before) {
             return;
         }
         g_usleep(500);
@@ -509,8 +459,7 @@ static void run(gconstpointer data)
         return;
     }
     if (t->guest && !migration_guests_work()) {
-        g_test_skip("needs an aarch64 binary with tcg, and the guests of "
-                    "tests/guest");
+        g_test_skip(guest_machine_why_not());
         return;
     }
     p = migration_pair_new(t);

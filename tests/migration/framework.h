@@ -12,7 +12,7 @@
  *   1  start the target (-incoming defer) and the source; both have their RAM
  *      in a shared file that this process maps, too
  *   2  fill the source's RAM with a pattern, the target's with 0xff (machine
- *      none), or wait until the guest works (virt)
+ *      none), or wait until the guest works
  *   3  capabilities and parameters, hook `prepare`
  *   4  migrate-incoming at the target, migrate at the source
  *   5  hook `during`, then wait for the expected end on both sides
@@ -61,14 +61,14 @@ typedef struct MigrationTest {
     /* Optional. Arguments of migrate-set-parameters at the source, as JSON
      * without its braces. */
     const char *params;
-    /* Optional. A guest of tests/guest on the virt machine ("page-counter",
-     * "workload"), with its command line; default: machine none, no guest. */
+    /* Optional. A guest of tests/guest (see guest-machine.h) with its command
+     * line; default: machine none, no guest. */
     const char *guest;
     const char *guest_args;
     unsigned guest_cpus; /* default 1 */
-    /* Optional. What runs it, of both sides; default "tcg". */
+    /* Optional. What runs it, of both sides; default: see guest-machine.h. */
     const char *accel;
-    /* Optional. MiB; default 16 (none) or 160 (virt). */
+    /* Optional. MiB; default 16 without a guest, 160 with one. */
     unsigned ram_mib;
     /* Optional. Shared RAM is one file for both (x-ignore-shared). */
     bool same_ram;
@@ -100,7 +100,7 @@ void migration_test_add(const MigrationTest *test);
 int migration_test_main(int argc, char **argv, void (*add)(void));
 
 bool migration_binary_is_own(bool target);
-/* Whether guests can run: an aarch64 binary with tcg, and guests built. */
+/* Whether guests can run; if not, guest-machine.h knows why. */
 bool migration_guests_work(void);
 
 /* ---- steps, for hooks and for tests with a plan of their own ---- */

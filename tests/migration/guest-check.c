@@ -101,3 +101,37 @@ bool workload_check(const uint8_t *ram, uint64_t ram_bytes, uint64_t ram_base,
     }
     return ok;
 }
+
+static bool clock_steps(GString *why, unsigned *faults, unsigned cpu,
+                        const char *clock, uint64_t steps, uint64_t largest)
+{
+    return steps == 0 || fault(why, faults,
+                               "vCPU %u: %s stepped back %" PRIu64
+                               " times, by up to %" PRIu64,
+                               cpu, clock, steps, largest);
+}
+
+bool clocks_check(const uint8_t *ram, unsigned nr_cpus, GString *why)
+{
+    unsigned faults = 0;
+
+    for (unsigned cpu = 0; cpu < nr_cpus; cpu++) {
+        const volatile struct clock_page *p = clocks_page(ram, cpu);
+
+        if (p->magic != CLOCKS_MAGIC) {
+            fault(why, &faults, "vCPU %u does not look at clocks", cpu);
+            continue;
+        }
+        clock_steps(why, &faults, cpu, "the TSC", p->tsc_steps, p->tsc_largest);
+        clock_steps(why, &faults, cpu, "kvmclock", p->kvm_steps,
+                    p->kvm_largest);
+        clock_steps(why, &faults, cpu, "the TSC of all", p->all_steps,
+                    p->all_largest);
+        clock_steps(why, &faults, cpu, "the RTC", p->rtc_steps, p->rtc_largest);
+        if (p->others) {
+            fault(why, &faults, "vCPU %u: %" PRIu64 " interrupts of others",
+                  cpu, p->others);
+        }
+    }
+    return faults == 0;
+}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guest check: did a guest of tests/guest lose or tear a write?
+ * Guest check: did a guest of tests/guest lose or tear a write, or
+ * see a clock step back?
  *
- * Both look at the guest's RAM as the test process sees it (a shared
+ * They look at the guest's RAM as the test process sees it (a shared
  * memory-backend-file mapped here, or a pmemsave file read in). The guest
  * must be stopped. They return true, or false with the first faults in words
  * appended to @why.
  *
- * Used by: tests/migration. Uses: tests/guest/ctl.h.
+ * Used by: tests/migration. Uses: tests/guest.
  */
 #ifndef TESTS_MIGRATION_GUEST_CHECK_H
 #define TESTS_MIGRATION_GUEST_CHECK_H
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "../guest/ctl.h"
+#include "../guest/x86_64/clocks.h"
 
 /**
  * page_counter_check: pages up to one hold v + 1, all after it v
@@ -37,6 +39,19 @@ bool page_counter_check(const uint8_t *ram, uint64_t start_bytes,
  */
 bool workload_check(const uint8_t *ram, uint64_t ram_bytes, uint64_t ram_base,
                     unsigned nr_cpus, GString *why);
+
+/**
+ * clocks_check: no clock of the guest `clocks` has ever stepped back, and no
+ * interrupt came that it had not asked for (see clocks.h)
+ */
+bool clocks_check(const uint8_t *ram, unsigned nr_cpus, GString *why);
+
+/* What vCPU @cpu of the guest `clocks` tells; changes while it runs. */
+static inline volatile struct clock_page *clocks_page(const uint8_t *ram,
+                                                      unsigned cpu)
+{
+    return (volatile struct clock_page *)(ram + CLOCKS_OFFSET + cpu * 4096);
+}
 
 /* The control page of @cpu; fields may change while the guest runs. */
 static inline const volatile struct ctl_page *workload_ctl(const uint8_t *ram,

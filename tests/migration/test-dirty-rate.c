@@ -7,6 +7,7 @@
 
 #include "framework.h"
 #include "guest-check.h"
+#include "guest-machine.h"
 
 #define MIB_PAGES 256
 
@@ -289,8 +290,7 @@ static void run_guest(const MigrationTest *test)
     MigrationPair *p;
 
     if (!migration_guests_work()) {
-        g_test_skip("needs an aarch64 binary with tcg, and the guests of "
-                    "tests/guest");
+        g_test_skip(guest_machine_why_not());
         return;
     }
     p = start(test);

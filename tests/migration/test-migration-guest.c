@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 
 #include "framework.h"
+#include "guest-machine.h"
 
 static const char *const caps_return_path[] = { "return-path", NULL };
 
@@ -296,8 +297,7 @@ static void run_loop(const MigrationTest *tests, unsigned n)
     MigrationPair *p;
 
     if (!migration_guests_work()) {
-        g_test_skip("needs an aarch64 binary with tcg, and the guests of "
-                    "tests/guest");
+        g_test_skip(guest_machine_why_not());
         return;
     }
     if (n == 0) {
@@ -360,13 +360,16 @@ static void test_loop_workload(void)
 static void add_tests(void)
 {
     static const MigrationTest *const tests[] = {
-        &counter_test, &workload_test, &tcp_test,    &converge_test,
-        &cancel_test,  &kill_test,     &paused_test, &shared_test,
-        &pause_test,   &gicv3_test,
+        &counter_test,  &workload_test, &tcp_test,
+        &converge_test, &cancel_test,   &kill_test,
+        &paused_test,   &shared_test,   &pause_test,
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
         migration_test_add(tests[i]);
+    }
+    if (g_str_equal(qtest_arch(), "aarch64")) {
+        migration_test_add(&gicv3_test);
     }
     g_test_add_func("/migration/guest/loop", test_loop);
     g_test_add_func("/migration/guest/loop-workload", test_loop_workload);

@@ -102,10 +102,41 @@ static void test_workload(void)
     g_assert_false(workload_ok(ram));
 }
 
+static bool clocks_ok(const uint8_t *ram)
+{
+    GString *why = g_string_new(NULL);
+    bool ok = clocks_check(ram, 2, why);
+
+    g_assert_cmpint(ok, ==, why->len == 0);
+    g_string_free(why, TRUE);
+    return ok;
+}
+
+static void test_clocks(void)
+{
+    g_autofree uint8_t *ram = g_malloc0(RAM_BYTES);
+    volatile struct clock_page *p = clocks_page(ram, 1);
+    volatile uint64_t *const must_be_0[] = { &p->tsc_steps, &p->kvm_steps,
+                                             &p->all_steps, &p->rtc_steps,
+                                             &p->others };
+
+    clocks_page(ram, 0)->magic = CLOCKS_MAGIC;
+    g_assert_false(clocks_ok(ram));
+    p->magic = CLOCKS_MAGIC;
+    g_assert_true(clocks_ok(ram));
+    for (size_t i = 0; i < G_N_ELEMENTS(must_be_0); i++) {
+        *must_be_0[i] = 1;
+        g_assert_false(clocks_ok(ram));
+        *must_be_0[i] = 0;
+    }
+    g_assert_true(clocks_ok(ram));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/guest-check/page-counter", test_page_counter);
     g_test_add_func("/guest-check/workload", test_workload);
+    g_test_add_func("/guest-check/clocks", test_clocks);
     return g_test_run();
 }

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Guest machine: see guest-machine.h. */
+#include "qemu/osdep.h"
+
+#include "guest-check.h"
+#include "guest-machine.h"
+
+#include "../guest/x86_64/counter-sector.h"
+
+#define MIB          (UINT64_C(1) << 20)
+#define COUNTER_FROM (16 * MIB)
+
+typedef struct GuestMachine {
+    const char *arch;
+    const char *machine, *cpu;
+    const char *accel;
+    const char *image; /* file name; %s is the guest's */
+    const char *peer_args;
+    uint64_t ram_base;
+} GuestMachine;
+
+static const GuestMachine machines[] = {
+    { "aarch64", "virt", "-cpu cortex-a57", "tcg", "%s-aarch64.bin", "",
+      UINT64_C(0x40000000) },
+    { "x86_64", "q35", "", "kvm", "x86_64/%s-x86_64.elf", "-bios qboot.rom",
+      0 },
+};
+
+static const GuestMachine *machine(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(machines); i++) {
+        if (g_str_equal(machines[i].arch, qtest_arch())) {
+            return &machines[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_sector(const MigrationTest *t)
+{
+    return g_str_has_prefix(t->guest, "counter-sector");
+}
+
+static bool is_counter(const MigrationTest *t)
+{
+    return is_sector(t) || g_str_equal(t->guest, "page-counter");
+}
+
+static unsigned cpus_of(const MigrationTest *t)
+{
+    return t->guest_cpus ? t->guest_cpus : 1;
+}
+
+static const char *accel_of(const MigrationTest *t)
+{
+    const char *given = g_getenv("MIGRATION_TEST_ACCEL");
+
+    return t && t->accel ? t->accel : given ? given : machine()->accel;
+}
+
+/* NULL if there is no such file. */
+static char *image_path(const char *guest)
+{
+    const char *dir = g_getenv("MIGRATION_TEST_GUESTS");
+    g_auto(GStrv) parts = NULL;
+    g_autofree char *name = NULL, *path = NULL;
+
+    if (!dir || !machine()) {
+        return NULL;
+    }
+    if (g_str_has_prefix(guest, "counter-sector")) {
+        path = g_strdup_printf("%s/x86_64/%s.img", dir, guest);
+    } else {
+        parts = g_strsplit(machine()->image, "%s", -1);
+        name = g_strjoinv(guest, parts);
+        path = g_build_filename(dir, name, NULL);
+    }
+    return g_file_test(path, G_FILE_TEST_EXISTS) ? g_steal_pointer(&path)
+                                                 : NULL;
+}
+
+static bool binary_has_machine(const char *name)
+{
+    g_autofree char *out = NULL, *line = g_strdup_printf("\n%s ", name);
+
+    g_assert_cmpint(qtest_run("-machine help", &out, NULL), ==, 0);
+    return strstr(out, line) != NULL;
+}
+
+static const char *find_why_not(void)
+{
+    g_autofree char *image = image_path("page-counter"), *accel = NULL;
+
+    if (!image) {
+        return "needs the guests of tests/guest";
+    }
+    accel = g_strdup(accel_of(NULL));
+    accel[strcspn(accel, ",")] = 0;
+    if (!qtest_has_accel(accel)) {
+        return "the binary has not the accelerator for guests";
+    }
+    if (!binary_has_machine(machine()->machine)) {
+        return "the binary has not the machine for guests";
+    }
+    if (g_str_equal(accel, "kvm") && access("/dev/kvm", R_OK | W_OK)) {
+        return errno == ENOENT ? "there is no /dev/kvm"
+                               : "no permission for /dev/kvm";
+    }
+    return NULL;
+}
+
+const char *guest_machine_why_not(void)
+{
+    static const char *why;
+    static bool known;
+
+    if (!known) {
+        why = find_why_not();
+        known = true;
+    }
+    return why;
+}
+
+uint64_t guest_machine_ram_base(void)
+{
+    return machine()->ram_base;
+}
+
+static uint64_t counter_bytes(const MigrationTest *t)
+{
+    const char *ws = t->guest_args ? strstr(t->guest_args, "ws=") : NULL;
+
+    return (ws ? strtoul(ws + 3, NULL, 10) : 100) * MIB;
+}
+
+/* A disk in the pair's folder, with this test's parameters in it. */
+static char *make_disk(const MigrationPair *p)
+{
+    g_autofree char *from = image_path(p->test->guest), *data = NULL;
+    char *path = g_build_filename(p->dir, "disk.img", NULL);
+    uint32_t range[2] = { COUNTER_FROM, counter_bytes(p->test) };
+    g_autoptr(GError) err = NULL;
+    gsize size;
+
+    g_file_get_contents(from, &data, &size, &err);
+    g_assert_no_error(err);
+    g_assert_cmpint(size, ==, SECTOR_SIZE);
+    g_assert_cmpint(memcmp(data + SECTOR_PARAMETERS, SECTOR_MAGIC, 8), ==, 0);
+    memcpy(data + SECTOR_PARAMETERS + 8, range, sizeof(range));
+    g_file_set_contents(path, data, size, &err);
+    g_assert_no_error(err);
+    return path;
+}
+
+void guest_machine_args(GString *args, const MigrationPair *p, bool own)
+{
+    const MigrationTest *t = p->test;
+    const GuestMachine *m = machine();
+
+    g_string_append_printf(args,
+                           "-M %s,memory-backend=mem -accel %s %s -m %zuM "
+                           "-smp %u ",
+                           m->machine, accel_of(t), m->cpu,
+                           p->ram_bytes / (size_t)MIB, cpus_of(t));
+    if (is_sector(t)) {
+        g_autofree char *disk = make_disk(p);
+
+        g_string_append_printf(args,
+                               "-drive if=none,id=d0,file=%s,format=raw "
+                               "-device ide-hd,drive=d0,secs=1,cyls=1,heads=1",
+                               disk);
+    } else {
+        g_autofree char *image = image_path(t->guest);
+
+        g_string_append_printf(args, "-kernel %s -append '%s' %s", image,
+                               t->guest_args ? t->guest_args : "",
+                               own ? "" : m->peer_args);
+    }
+}
+
+/* ------------------------------------------------- looking at a guest */
+
+bool guest_machine_works(const MigrationTest *t, const uint8_t *ram)
+{
+    if (is_counter(t)) {
+        return *(const volatile uint8_t *)(ram + COUNTER_FROM) > 0;
+    }
+    for (unsigned cpu = 0; cpu < cpus_of(t); cpu++) {
+        if (g_str_equal(t->guest, "clocks")
+                ? clocks_page(ram, cpu)->magic != CLOCKS_MAGIC
+                : workload_ctl(ram, cpu)->state != CTL_RUNNING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t guest_machine_progress(const MigrationTest *t, const uint8_t *ram)
+{
+    if (is_counter(t)) {
+        return *(const volatile uint8_t *)(ram + COUNTER_FROM);
+    }
+    return g_str_equal(t->guest, "clocks") ? clocks_page(ram, 0)->loops
+                                           : workload_ctl(ram, 0)->ops;
+}
+
+bool guest_machine_check(const MigrationPair *p, const uint8_t *ram,
+                         GString *why)
+{
+    const MigrationTest *t = p->test;
+
+    if (is_counter(t)) {
+        return page_counter_check(ram, COUNTER_FROM, counter_bytes(t), NULL,
+                                  why);
+    }
+    if (g_str_equal(t->guest, "clocks")) {
+        return clocks_check(ram, cpus_of(t), why);
+    }
+    return workload_check(ram, p->ram_bytes, machine()->ram_base, cpus_of(t),
+                          why);
+}
