@@ -146,9 +146,6 @@ static void print_details(Monitor *mon, const MigrationDetails *d)
     if (!d->rounds) {
         return; /* it never came to that */
     }
-    if (!d->rounds) {
-        return; /* it never came to that */
-    }
     monitor_printf(mon,
                    "Rounds: \t\t%" PRId64 ", waited for the bandwidth "
                    "limit %" PRId64 " ms%s\n",
@@ -184,6 +181,59 @@ static void print_details(Monitor *mon, const MigrationDetails *d)
     if (d->blackout) {
         print_blackout(mon, d->blackout);
     }
+}
+
+static void print_cost(Monitor *mon, const char *what, bool has, double ns)
+{
+    if (has) {
+        monitor_printf(mon, " %s=%.1f", what, ns);
+    }
+}
+
+/* `info dirty_tracking` shows everything; here is what a migration is about. */
+static void print_tracking(Monitor *mon, const DirtyTrackingCounters *c)
+{
+    const DirtyTrackingRings *r = c->rings;
+    const DirtyTrackingGroups *g = c->groups;
+
+    if (!c->has_engine) {
+        return; /* nothing executes guest code */
+    }
+    monitor_printf(mon, "Dirty tracking: \t%s, pages written:",
+                   DirtyTrackingMode_str(c->engine));
+    for (DirtyTrackingVCPUList *v = c->vcpus; v; v = v->next) {
+        if (v->value->has_pages) {
+            monitor_printf(mon, " vcpu[%" PRId64 "]=%" PRIu64,
+                           v->value->cpu_index, v->value->pages);
+        }
+    }
+    if (r) {
+        monitor_printf(mon,
+                       "\n  Rings: \t\t%u of %u, entries=%" PRIu64
+                       " again=%" PRIu64 " soft_full=%" PRIu64
+                       " hard_full=%" PRIu64 " longest_wait_ms=%.3f "
+                       "batches=%" PRIu64 " reap_ms=%.3f",
+                       r->rings, r->size, r->entries, r->refaults, r->soft_full,
+                       r->hard_full, (double)r->longest_wait / 1e6, r->batches,
+                       (double)r->reap_time / 1e6);
+    }
+    if (g) {
+        monitor_printf(mon,
+                       "\n  Groups: \t\t%" PRIu64 " armed, faults=%" PRIu64
+                       " without=%" PRIu64 " entries_read=%" PRIu64
+                       " collected=%" PRIu64,
+                       g->armed_now, g->faults, g->hardware_updates,
+                       g->entries_scanned, g->pages_collected);
+    }
+    monitor_printf(mon, "\n  Costs (ns): \t\t");
+    print_cost(mon, "collect_page", c->cost->has_collect_page,
+               c->cost->collect_page);
+    print_cost(mon, "scan_gib", c->cost->has_scan_gib, c->cost->scan_gib);
+    print_cost(mon, "clean_range", c->cost->has_clean_range,
+               c->cost->clean_range);
+    print_cost(mon, "clean_page", c->cost->has_clean_page, c->cost->clean_page);
+    print_cost(mon, "fault_page", c->cost->has_fault_page, c->cost->fault_page);
+    monitor_printf(mon, "\n");
 }
 
 static void print_sockets(Monitor *mon, const MigrationInfo *info)
@@ -249,6 +299,9 @@ static void hmp_info_migrate(Monitor *mon, json_object *args)
     }
     if (info->details) {
         print_details(mon, info->details);
+    }
+    if (info->dirty_tracking) {
+        print_tracking(mon, info->dirty_tracking);
     }
     if (info->restore) {
         monitor_printf(mon,

@@ -294,15 +294,19 @@ static void fill_source(MigrationInfo *info)
     info->status = status;
     switch (status) {
     case MIGRATION_STATUS_SETUP:
+        break;
     case MIGRATION_STATUS_CANCELLED:
+        info->dirty_tracking = migration_tracking_info(s, ended);
         break;
     case MIGRATION_STATUS_FAILED:
         fill_error(info, &s->lock, &s->error_text);
         info->details = details(s, ended);
+        info->dirty_tracking = migration_tracking_info(s, ended);
         break;
     default:
         info->ram = ram_stats(&s->stats, ended);
         info->details = details(s, ended);
+        info->dirty_tracking = migration_tracking_info(s, ended);
         fill_times(info, &s->stats, ended);
         if (!ended) {
             info->has_remaining = true;

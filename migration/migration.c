@@ -185,6 +185,7 @@ static void reset_for_new(MigrationState *s)
     s->guest_stopped = false;
     s->target_failed = false;
     s->own_kind_asked = false;
+    migration_tracking_begin(s);
     QEMU_LOCK_GUARD(&s->lock);
     g_clear_pointer(&s->error_text, g_free);
 }

@@ -30,6 +30,7 @@
 #include "stats.h"
 #include "system/runstate.h"
 #include "throttle.h"
+#include "tracking.h"
 #include "transport.h"
 #include "vmstate/json-writer.h"
 
@@ -63,6 +64,7 @@ typedef struct MigrationState {
     QEMUFile *to_dst; /* also used by the migration thread without lock */
     char *error_text; /* why it failed; kept until the next one begins */
     MigrationStatus cancelled_in; /* the state a cancel found */
+    MigrationTracking tracking;   /* see there */
 
     /* Migration thread. */
     MigrationStall stall; /* see there */

@@ -15,6 +15,7 @@
 #include "qemu/timer.h"
 #include "system/cpus.h"
 #include "system/dirty-auto.h"
+#include "system/dirty-counters.h"
 #include "system/dirty-memory.h"
 #include "system/machine-info.h"
 
@@ -502,6 +503,7 @@ static MigrationStatus wind_up(MigrationState *s, bool ok, Error *err)
 {
     MigrationStatus found = migration_state_get(&s->state);
     bool cancelled = found == MIGRATION_STATUS_CANCELLING;
+    DirtyTrackingCounters *tracked;
 
     migration_throttle_end(s);
     migration_stats_rounds_end(&s->stats, get_clock());
@@ -514,7 +516,9 @@ static MigrationStatus wind_up(MigrationState *s, bool ok, Error *err)
     STAT_SET(&s->stats, end_ns, get_clock());
 
     BQL_LOCK_GUARD();
+    tracked = dirty_counters_now();
     stream_save_cleanup();
+    migration_tracking_end(s, tracked);
     if (cancelled) {
         QEMU_LOCK_GUARD(&s->lock);
         found = s->cancelled_in;

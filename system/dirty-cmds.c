@@ -5,11 +5,10 @@
 #include "qapi/qapi-commands-dirty-tracking.h"
 #include "qemu/monitor-sink.h"
 #include "system/accel.h"
-#include "system/cpus.h"
 #include "system/dirty-auto.h"
 #include "system/dirty-choice.h"
+#include "system/dirty-counters.h"
 #include "system/dirty-memory.h"
-#include "system/dirty-reaper.h"
 #include "system/monitor-cmds.h"
 
 static DirtyTrackingUserList *query_users(void)
@@ -25,166 +24,24 @@ static DirtyTrackingUserList *query_users(void)
     return list;
 }
 
-static DirtyTrackingCost *query_cost(void)
-{
-    DirtyTrackingCost *cost = g_new0(DirtyTrackingCost, 1);
-    DirtyTrackerCost c;
-
-    dirty_tracker_cost(&c);
-    cost->has_collect_page = c.collect_ns_per_page != 0;
-    cost->collect_page = c.collect_ns_per_page;
-    cost->has_scan_gib = c.scan_ns_per_gib != 0;
-    cost->scan_gib = c.scan_ns_per_gib;
-    cost->has_clean_range = c.clean_ns_per_range != 0;
-    cost->clean_range = c.clean_ns_per_range;
-    cost->has_clean_page = c.clean_ns_per_page != 0;
-    cost->clean_page = c.clean_ns_per_page;
-    cost->has_fault_page = c.fault_ns_per_page != 0;
-    cost->fault_page = c.fault_ns_per_page;
-    cost->has_update_page = c.update_ns_per_page != 0;
-    cost->update_page = c.update_ns_per_page;
-    return cost;
-}
-
-static const DirtyReaperRingStats *find_ring(GArray *rings, int cpu_index)
-{
-    for (guint i = 0; i < rings->len; i++) {
-        const DirtyReaperRingStats *r = &g_array_index(rings,
-                                                       DirtyReaperRingStats, i);
-
-        if (r->cpu_index == cpu_index) {
-            return r;
-        }
-    }
-    return NULL;
-}
-
-static DirtyTrackingVCPUList *query_vcpus(void)
-{
-    g_autoptr(GArray) rings = dirty_reaper_ring_stats();
-    DirtyTrackingVCPUList *list = NULL, **tail = &list;
-    CPUState *cpu;
-
-    CPU_FOREACH (cpu) {
-        DirtyTrackingVCPU *v = g_new0(DirtyTrackingVCPU, 1);
-        const DirtyReaperRingStats *r = find_ring(rings, cpu->cpu_index);
-
-        v->cpu_index = cpu->cpu_index;
-        v->has_pages = dirty_tracker_written(cpu, &v->pages);
-        if (r) {
-            v->has_ring_entries = v->has_soft_full = v->has_hard_full = true;
-            v->ring_entries = r->harvested;
-            v->soft_full = r->soft_full_exits;
-            v->hard_full = r->hard_full_exits;
-        }
-        QAPI_LIST_APPEND(tail, v);
-    }
-    return list;
-}
-
-static DirtyTrackingRings *query_rings(void)
-{
-    DirtyTrackingRings *rings = g_new0(DirtyTrackingRings, 1);
-    DirtyReaperStats s;
-
-    dirty_reaper_get_stats(&s);
-    *rings = (DirtyTrackingRings){
-        .size = dirty_tracking_ring_entries(),
-        .rings = s.rings_now,
-        .entries = s.entries_harvested,
-        .refaults = s.entries_refault,
-        .unknown = s.entries_unknown,
-        .beyond = s.entries_beyond,
-        .batches = s.batches,
-        .reaps_full = s.reaps_full,
-        .reaps_collect = s.reaps_collect,
-        .reaps_period = s.reaps_period,
-        .reaps_drain = s.reaps_drain,
-        .reap_time = s.reap_ns,
-        .reset_time = s.reset_ns,
-        .longest_reap = s.longest_reap_ns,
-        .soft_full = s.soft_full_exits,
-        .hard_full = s.hard_full_exits,
-        .full_time = s.full_wait_ns,
-        .longest_wait = s.longest_wait_ns,
-        .period = s.period_ms,
-        .big_lock = s.thread_bql_acquisitions,
-    };
-    return rings;
-}
-
-static DirtyTrackingGroups *query_groups(void)
-{
-    DirtyTrackingGroups *groups;
-    DirtyTrackerGroups g;
-
-    if (!dirty_tracker_groups(&g)) {
-        return NULL;
-    }
-    groups = g_new0(DirtyTrackingGroups, 1);
-    *groups = (DirtyTrackingGroups){
-        .faults = g.faults,
-        .hardware_updates = g.hw_updates,
-        .armed = g.groups_armed,
-        .disarmed = g.groups_disarmed,
-        .fallen_back = g.groups_fallen,
-        .come_back = g.groups_back,
-        .groups_scanned = g.groups_scanned,
-        .entries_scanned = g.entries_scanned,
-        .summary_words = g.summary_words,
-        .pages_collected = g.pages_collected,
-        .pages_cleaned = g.pages_cleaned,
-        .armed_now = g.groups_armed_now,
-    };
-    return groups;
-}
-
-static DirtyTrackingWork *query_work(void)
-{
-    DirtyTrackingWork *work = g_new0(DirtyTrackingWork, 1);
-    const DirtyTrackerOps *dbm = dirty_tracking_find(DIRTY_TRACKING_MODE_DBM);
-    DirtyTrackerGroups groups = { 0 };
-    DirtyReaperStats rings;
-    DirtyMemoryStats s;
-
-    dirty_memory_get_stats(&s);
-    dirty_reaper_get_stats(&rings);
-    if (dbm && dbm->groups) {
-        dbm->groups(&groups);
-    }
-    *work = (DirtyTrackingWork){
-        .collects = s.tracker_collects,
-        .cleans = s.tracker_cleans,
-        .tracker_words = s.tracker_words,
-        .block_words = s.sweep_words + s.merge_words,
-        .look_words = s.survey_words,
-        .updates = groups.hw_updates,
-        .refaults = rings.entries_refault,
-        .ring_exits = rings.soft_full_exits,
-    };
-    return work;
-}
-
 DirtyTrackingInfo *qmp_query_dirty_tracking(Error **errp)
 {
     DirtyTrackingInfo *info = g_new0(DirtyTrackingInfo, 1);
-    int engine = qapi_enum_parse(&DirtyTrackingMode_lookup,
-                                 dirty_tracker_active()->name, -1, NULL);
+    g_autoptr(DirtyTrackingCounters) c = dirty_counters_now();
 
+    dirty_counters_trim(c);
+    info->has_engine = c->has_engine;
+    info->engine = c->engine;
+    info->vcpus = g_steal_pointer(&c->vcpus);
+    info->cost = g_steal_pointer(&c->cost);
+    info->work = g_steal_pointer(&c->work);
+    info->rings = g_steal_pointer(&c->rings);
+    info->groups = g_steal_pointer(&c->groups);
     info->accelerator = qapi_enum_parse(&Accelerator_lookup,
                                         current_accel_name(), 0, &error_abort);
     info->mode = dirty_tracking_mode();
-    info->has_engine = engine >= 0;
-    info->engine = MAX(engine, 0);
     info->users = query_users();
     info->engines = dirty_tracking_engines();
-    info->vcpus = query_vcpus();
-    info->cost = query_cost();
-    info->work = query_work();
-    if (engine == DIRTY_TRACKING_MODE_RING) {
-        info->rings = query_rings();
-    }
-    info->groups = query_groups();
     info->decision = dirty_auto_query();
     return info;
 }

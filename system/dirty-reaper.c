@@ -22,8 +22,6 @@ typedef struct Ring {
     CPUState *cpu;
     DirtyRing ring;
     bool full; /* its vCPU waits for a reap */
-    uint64_t harvested;
-    uint64_t soft_full_exits, hard_full_exits;
 } Ring;
 
 typedef struct Slot {
@@ -71,6 +69,7 @@ static struct {
         _Atomic uint64_t reap_ns, reset_ns, longest_reap_ns;
         DirtyCost entry, full_exit;
         _Atomic uint64_t soft_full, hard_full, full_wait_ns, longest_wait_ns;
+        _Atomic uint64_t marked_reap_ns, marked_wait_ns;
         _Atomic uint64_t bql_acquisitions;
     } stats;
 } reaper = {
@@ -196,7 +195,7 @@ static uint32_t harvest_locked(Ring *r)
             finish_batch_locked();
         }
     } while (n == max && total < r->ring.entries);
-    r->harvested += total;
+    r->cpu->ring_stats.harvested += total;
     return total;
 }
 
@@ -260,6 +259,7 @@ static void reap_locked(Cause cause)
     dirty_cost_add(&reaper.stats.entry, (double)ns, entries,
                    DIRTY_COST_LEAST_PAGES);
     note_longest(&reaper.stats.longest_reap_ns, ns);
+    note_longest(&reaper.stats.marked_reap_ns, ns);
     trace_dirty_reaper_reap(cause_name(cause), entries, ns);
 }
 
@@ -388,6 +388,7 @@ void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries)
     QEMU_LOCK_GUARD(&reaper.lock);
     assert(reaper.engine && !find_ring_locked(cpu));
     g_ptr_array_add(reaper.rings, r);
+    cpu->ring_stats.has_ring = true;
     if (entries > reaper.batch_cap) {
         assert(reaper.nr_unreset == 0);
         reaper.batch_cap = entries;
@@ -444,10 +445,10 @@ static bool begin_wait(CPUState *cpu, bool hard)
     }
     r->full = true;
     if (hard) {
-        r->hard_full_exits++;
+        cpu->ring_stats.hard_full_exits++;
         count(&reaper.stats.hard_full, 1);
     } else {
-        r->soft_full_exits++;
+        cpu->ring_stats.soft_full_exits++;
         count(&reaper.stats.soft_full, 1);
     }
     wake_thread();
@@ -483,22 +484,10 @@ void dirty_reaper_vcpu_full(CPUState *cpu, bool hard)
     count(&reaper.stats.full_wait_ns, ns);
     dirty_cost_add(&reaper.stats.full_exit, (double)ns, 1, 0);
     note_longest(&reaper.stats.longest_wait_ns, ns);
+    note_longest(&reaper.stats.marked_wait_ns, ns);
 }
 
 /* ---- what is known ---- */
-
-bool dirty_reaper_attribute(CPUState *cpu, uint64_t *pages)
-{
-    Ring *r;
-
-    QEMU_LOCK_GUARD(&reaper.lock);
-    r = find_ring_locked(cpu);
-    if (!r) {
-        return false;
-    }
-    *pages = r->harvested;
-    return true;
-}
 
 uint64_t dirty_reaper_soft_full_exits(void)
 {
@@ -526,6 +515,8 @@ void dirty_reaper_get_stats(DirtyReaperStats *stats)
         .longest_wait_ns = dirty_stats_get(&reaper.stats.longest_wait_ns),
         .entry_ns = dirty_cost_ns(&reaper.stats.entry),
         .full_exit_ns = dirty_cost_ns(&reaper.stats.full_exit),
+        .marked_longest_reap_ns = dirty_stats_get(&reaper.stats.marked_reap_ns),
+        .marked_longest_wait_ns = dirty_stats_get(&reaper.stats.marked_wait_ns),
         .period_ms = PERIOD_MS,
         .thread_bql_acquisitions = dirty_stats_get(
             &reaper.stats.bql_acquisitions),
@@ -535,21 +526,15 @@ void dirty_reaper_get_stats(DirtyReaperStats *stats)
     stats->slots_now = reaper.slots ? g_hash_table_size(reaper.slots) : 0;
 }
 
-GArray *dirty_reaper_ring_stats(void)
+void dirty_reaper_mark(void)
 {
-    GArray *out = g_array_new(false, false, sizeof(DirtyReaperRingStats));
+    atomic_store(&reaper.stats.marked_reap_ns, 0);
+    atomic_store(&reaper.stats.marked_wait_ns, 0);
+}
 
+bool dirty_reaper_vcpu_stats(CPUState *cpu, CpuRingStats *stats)
+{
     QEMU_LOCK_GUARD(&reaper.lock);
-    for (guint i = 0; reaper.rings && i < reaper.rings->len; i++) {
-        const Ring *r = reaper.rings->pdata[i];
-        DirtyReaperRingStats s = {
-            .cpu_index = r->cpu->cpu_index,
-            .harvested = r->harvested,
-            .soft_full_exits = r->soft_full_exits,
-            .hard_full_exits = r->hard_full_exits,
-        };
-
-        g_array_append_val(out, s);
-    }
-    return out;
+    *stats = cpu->ring_stats;
+    return stats->has_ring;
 }

@@ -92,6 +92,13 @@ typedef struct CpuThrottle {
     int64_t sleep_end_ns; /* 0: not sleeping */
 } CpuThrottle;
 
+/* What the reaper found in a vCPU's dirty rings. */
+typedef struct CpuRingStats {
+    bool has_ring;      /* or had one */
+    uint64_t harvested; /* entries */
+    uint64_t soft_full_exits, hard_full_exits;
+} CpuRingStats;
+
 struct CPUState {
     Object parent_obj;
 
@@ -126,6 +133,8 @@ struct CPUState {
 
     /* Guarded by a lock of dirty-tracker.c: see dirty_tracker_written(). */
     uint64_t written_pages;
+    /* Guarded by a lock of dirty-reaper.c: see dirty_reaper_vcpu_stats(). */
+    CpuRingStats ring_stats;
 
     CpuThrottle throttle;
 

@@ -37,6 +37,7 @@
 #ifndef SYSTEM_DIRTY_REAPER_H
 #define SYSTEM_DIRTY_REAPER_H
 
+#include "system/cpus.h"
 #include "system/dirty-ring.h"
 
 /* What the reaper needs of the engine that fills the rings. */
@@ -89,9 +90,6 @@ void dirty_reaper_wait(void);
  */
 void dirty_reaper_vcpu_full(CPUState *cpu, bool hard);
 
-/* Pages harvested from @cpu's ring since it was added; false: it has none. */
-bool dirty_reaper_attribute(CPUState *cpu, uint64_t *pages);
-
 /* Cumulative since the process started, but for *_now. */
 typedef struct DirtyReaperStats {
     uint64_t entries_harvested;
@@ -115,19 +113,17 @@ typedef struct DirtyReaperStats {
     uint64_t period_ms;
     uint64_t thread_bql_acquisitions; /* by the reaper's thread: stays 0 */
     unsigned rings_now, slots_now;
+    /* The longest since dirty_reaper_mark(). */
+    uint64_t marked_longest_reap_ns, marked_longest_wait_ns;
 } DirtyReaperStats;
 void dirty_reaper_get_stats(DirtyReaperStats *stats);
 /* Of these, cheaply. */
 uint64_t dirty_reaper_soft_full_exits(void);
+/* From now on the marked_* tell the longest. One user: a migration's begin. */
+void dirty_reaper_mark(void);
 
-/* One ring. */
-typedef struct DirtyReaperRingStats {
-    int cpu_index;
-    uint64_t harvested; /* since the ring was added */
-    uint64_t soft_full_exits, hard_full_exits;
-} DirtyReaperRingStats;
-/* GArray of them, in order of addition. Free with g_array_unref(). */
-GArray *dirty_reaper_ring_stats(void);
+/* Of the rings of one vCPU, since that was made. False: it never had one. */
+bool dirty_reaper_vcpu_stats(CPUState *cpu, CpuRingStats *stats);
 
 /*
  * Test hooks: where a test may hold a reap. NULL outside of tests.

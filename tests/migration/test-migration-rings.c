@@ -48,12 +48,39 @@ static void check_sums(MigrationPair *p, json_object *r)
                     json_path_int(r, "rings.entries"));
 }
 
+/* The migration was all that tracked: what it counted is all there is. */
+static void check_query_migrate(MigrationPair *p, json_object *all)
+{
+    static const char *const same[] = {
+        "rings.size",         "rings.entries",      "rings.refaults",
+        "rings.batches",      "rings.reaps-full",   "rings.reaps-collect",
+        "rings.reaps-period", "rings.reaps-drain",  "rings.reap-time",
+        "rings.longest-reap", "rings.soft-full",    "rings.hard-full",
+        "rings.full-time",    "rings.longest-wait", "rings.period",
+        "vcpus.0.pages",      "vcpus.1.pages",      "vcpus.0.ring-entries",
+        "vcpus.1.hard-full",
+    };
+    g_autoptr(json_object) r = migration_query(p->src);
+    json_object *own = json_path(r, "dirty-tracking");
+
+    g_assert_nonnull(own);
+    for (unsigned i = 0; i < G_N_ELEMENTS(same); i++) {
+        g_assert_cmpint(json_path_int(own, same[i]), ==,
+                        json_path_int(all, same[i]));
+    }
+    g_assert_cmpstr(json_path_str(own, "engine"), ==, "ring");
+    g_assert_cmpint(json_path_int(own, "rings.rings"), ==, 2);
+    g_assert_nonnull(json_path(own, "cost.collect-page"));
+    g_assert_null(json_path(own, "groups"));
+}
+
 /* 4,096 pages written in random order: rings of 256 are full all the time. */
 static void were_full(MigrationPair *p)
 {
     g_autoptr(json_object) r = query(p);
 
     check_sums(p, r);
+    check_query_migrate(p, r);
     g_assert_cmpint(json_path_int(r, "rings.soft-full"), >, 10);
     g_assert_cmpint(json_path_int(r, "rings.reaps-full"), >, 10);
     g_assert_cmpint(json_path_int(r, "rings.longest-wait"), >, 0);
@@ -68,6 +95,7 @@ static void were_never_full(MigrationPair *p)
     g_autoptr(json_object) r = query(p);
 
     check_sums(p, r);
+    check_query_migrate(p, r);
     g_assert_cmpint(json_path_int(r, "rings.soft-full"), ==, 0);
     g_assert_cmpint(json_path_int(r, "rings.reaps-full"), ==, 0);
     g_assert_cmpint(json_path_int(r, "rings.reaps-collect"), >, 1);
@@ -119,8 +147,82 @@ static const MigrationTest by_parameter = {
     .own_only = true,
 };
 
+static int64_t entries(json_object *answer, const char *path)
+{
+    return json_path_int(answer, path);
+}
+
+static json_object *query_until(MigrationPair *p, const char *status)
+{
+    migration_wait(p->src, status);
+    return migration_query(p->src);
+}
+
+/*
+ * A first attempt, cancelled. What it counted stays, although the guest goes
+ * on writing; the next one begins at nothing.
+ */
+static int64_t first_entries;
+
+static void cancel_one(MigrationPair *p)
+{
+    g_autoptr(json_object) go = NULL, cancelled = NULL, again = NULL;
+    g_autoptr(json_object) cancel = NULL;
+
+    go = qtest_qmp_ok(p->src, "{'execute':'migrate','arguments':{"
+                              "'uri':'exec:cat >/dev/null'}}");
+    migration_wait_pass(p->src, 3);
+    cancel = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+    cancelled = query_until(p, "cancelled");
+    first_entries = entries(cancelled, "dirty-tracking.rings.entries");
+    g_assert_cmpint(first_entries, >, 0);
+    g_assert_cmpint(
+        first_entries, ==,
+        entries(cancelled, "dirty-tracking.vcpus.0.ring-entries") +
+            entries(cancelled, "dirty-tracking.vcpus.1.ring-entries"));
+    migration_assert_guest_runs(p, false);
+    again = migration_query(p->src);
+    g_assert_cmpstr(json_object_to_json_string(again), ==,
+                    json_object_to_json_string(cancelled));
+}
+
+static void only_the_second(MigrationPair *p)
+{
+    g_autoptr(json_object) own = migration_query(p->src), all = query(p);
+    g_autofree char *text = NULL;
+
+    g_assert_cmpint(first_entries +
+                        entries(own, "dirty-tracking.rings.entries"),
+                    ==, entries(all, "rings.entries"));
+    g_assert_cmpint(entries(own, "dirty-tracking.rings.entries"), ==,
+                    entries(own, "dirty-tracking.vcpus.0.pages") +
+                        entries(own, "dirty-tracking.vcpus.1.pages"));
+    text = qtest_hmp(p->src, "info migrate");
+    g_assert_nonnull(strstr(text, "Dirty tracking: \tring, pages written: "
+                                  "vcpu[0]="));
+    g_assert_nonnull(strstr(text, "  Rings: \t\t2 of 256, entries="));
+    g_assert_null(strstr(text, "  Groups:"));
+    g_assert_nonnull(strstr(text, "  Costs (ns): \t\t collect_page="));
+}
+
+static const MigrationTest counters = {
+    .name = "/migration/rings/counters-of-one-migration",
+    .accel = "tcg,dirty-ring-size=256",
+    .guest = "workload",
+    .guest_args = "ws=16 cpus=2 bytes=64",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .prepare = cancel_one,
+    .during = look_then_let_go,
+    .after = only_the_second,
+    .own_only = true,
+};
+
 static void add(void)
 {
+    migration_test_add(&counters);
     migration_test_add(&small_rings);
     migration_test_add(&large_rings);
     migration_test_add(&by_parameter);
