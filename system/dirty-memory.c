@@ -92,33 +92,83 @@ void physical_memory_set_dirty_range(ram_addr_t start, ram_addr_t length,
     }
 }
 
-static bool mark_page(RAMBlock *rb, uint64_t bit, unsigned mask)
+/* Bits of one word of the bitmaps. Returns how many were new for someone. */
+static unsigned mark_word(RAMBlock *rb, uint64_t word, uint64_t bits,
+                          unsigned mask)
 {
-    bool is_new = false;
+    uint64_t fresh = 0;
 
     for (unsigned client = 0; client < DIRTY_MEMORY_NUM; client++) {
+        _Atomic uint64_t *p = bitmap_atomic_word(rb->dirty[client], word);
+
         /*
          * Not skip-if-already-set: a taker that comes between needs this
          * release to see what the writer stored.
          */
         if (mask & (1u << client)) {
-            is_new |= !test_and_set_bit_atomic(bit, rb->dirty[client]);
-            summary_mark(rb->summary[client], bit, 1);
+            fresh |= bits &
+                     ~atomic_fetch_or_explicit(p, bits, memory_order_acq_rel);
+            summary_mark(rb->summary[client], word * BITS_PER_WORD, 1);
         }
     }
-    return is_new;
+    return __builtin_popcountll(fresh);
 }
 
 uint64_t ram_block_set_dirty_pages(RAMBlock *rb, uint64_t first_page,
                                    uint64_t nr_pages, unsigned mask)
 {
-    uint64_t bit = rb->dirty_phase + first_page, nr_new = 0;
+    uint64_t bit = rb->dirty_phase + first_page, end = bit + nr_pages, next;
+    uint64_t nr_new = 0;
 
     assert(!(mask & (1u << DIRTY_MEMORY_CODE)) && mask);
     assert_in_block(rb, first_page << DIRTY_PAGE_BITS,
                     nr_pages << DIRTY_PAGE_BITS);
-    for (uint64_t i = 0; i < nr_pages; i++) {
-        nr_new += mark_page(rb, bit + i, mask);
+    for (; bit < end; bit = next) {
+        next = MIN(end, (BIT_WORD(bit) + 1) * BITS_PER_WORD);
+        nr_new += mark_word(
+            rb, BIT_WORD(bit),
+            word_mask(bit % BITS_PER_WORD, (next - 1) % BITS_PER_WORD), mask);
+    }
+    return nr_new;
+}
+
+/*
+ * Words that wait for more bits: one for each stream of pages that a writer
+ * may be busy with, found by the word's number.
+ */
+#define NR_PENDING 64
+
+typedef struct PendingWord {
+    RAMBlock *rb;
+    uint64_t word, bits; /* 0: none */
+} PendingWord;
+
+uint64_t dirty_pages_set_dirty(const DirtyPage *pages, size_t nr_pages,
+                               unsigned mask)
+{
+    PendingWord pending[NR_PENDING] = { 0 };
+    uint64_t nr_new = 0;
+
+    assert(!(mask & (1u << DIRTY_MEMORY_CODE)) && mask);
+    for (size_t i = 0; i < nr_pages; i++) {
+        RAMBlock *rb = pages[i].rb;
+        uint64_t bit = rb->dirty_phase + pages[i].page, word = BIT_WORD(bit);
+        PendingWord *p = &pending[word % NR_PENDING];
+
+        assert(pages[i].page < rb->max_length >> DIRTY_PAGE_BITS);
+        if (p->bits && (p->word != word || p->rb != rb)) {
+            nr_new += mark_word(p->rb, p->word, p->bits, mask);
+            p->bits = 0;
+        }
+        p->rb = rb;
+        p->word = word;
+        p->bits |= BIT_MASK(bit);
+    }
+    for (unsigned i = 0; i < NR_PENDING; i++) {
+        if (pending[i].bits) {
+            nr_new += mark_word(pending[i].rb, pending[i].word, pending[i].bits,
+                                mask);
+        }
     }
     return nr_new;
 }

@@ -21,18 +21,13 @@
 typedef struct Ring {
     CPUState *cpu;
     DirtyRing ring;
-    bool full; /* its vCPU waits for a reap */
+    bool full; /* its vCPU waits for a reap, or sleeps and has told us */
 } Ring;
 
 typedef struct Slot {
     RAMBlock *rb;
     uint64_t first_page, nr_pages;
 } Slot;
-
-typedef struct BatchPage {
-    RAMBlock *rb;
-    uint64_t page;
-} BatchPage;
 
 typedef enum Cause {
     CAUSE_FULL,
@@ -50,7 +45,7 @@ static struct {
     GPtrArray *rings;                /* of Ring */
     GHashTable *slots;               /* slot number -> Slot */
     DirtyRingPage *pages;            /* harvest of one ring */
-    BatchPage *batch;
+    DirtyPage *batch;
     uint32_t nr_batch;   /* in batch */
     uint32_t nr_unreset; /* harvested since the last reset */
     uint64_t batch_cap;  /* of pages and batch */
@@ -123,20 +118,9 @@ static Ring *find_ring_locked(CPUState *cpu)
 
 static void publish_locked(void)
 {
-    uint32_t i = 0, n;
-    uint64_t fresh = 0;
-
-    for (; i < reaper.nr_batch; i += n) {
-        const BatchPage *b = &reaper.batch[i];
-
-        /* Writers mostly go upwards: one call for a run of pages. */
-        for (n = 1; i + n < reaper.nr_batch && b[n].rb == b->rb &&
-                    b[n].page == b->page + n;
-             n++) {
-        }
-        fresh += ram_block_set_dirty_pages(b->rb, b->page, n,
+    uint64_t fresh = dirty_pages_set_dirty(reaper.batch, reaper.nr_batch,
                                            DIRTY_CLIENTS_NOCODE);
-    }
+
     count(&reaper.stats.refault, reaper.nr_batch - fresh);
     reaper.nr_batch = 0;
 }
@@ -160,17 +144,27 @@ static void finish_batch_locked(void)
     test_point(DIRTY_REAPER_PUBLISHED);
 }
 
-static void add_to_batch_locked(const DirtyRingPage *page)
-{
-    const Slot *slot = g_hash_table_lookup(reaper.slots,
-                                           GUINT_TO_POINTER(page->slot));
+/* Mostly one page is in the same slot as the one before. */
+typedef struct SlotMemo {
+    uint32_t nr;
+    const Slot *slot; /* NULL: look */
+} SlotMemo;
 
+/* @last: the slot looked up before. */
+static void add_to_batch_locked(const DirtyRingPage *page, SlotMemo *last)
+{
+    const Slot *slot = last->slot;
+
+    if (!slot || last->nr != page->slot) {
+        slot = g_hash_table_lookup(reaper.slots, GUINT_TO_POINTER(page->slot));
+        *last = (SlotMemo){ page->slot, slot };
+    }
     if (!slot) {
         count(&reaper.stats.unknown, 1);
     } else if (page->offset >= slot->nr_pages) {
         count(&reaper.stats.beyond, 1);
     } else {
-        reaper.batch[reaper.nr_batch++] = (BatchPage){
+        reaper.batch[reaper.nr_batch++] = (DirtyPage){
             slot->rb,
             slot->first_page + page->offset,
         };
@@ -181,13 +175,14 @@ static void add_to_batch_locked(const DirtyRingPage *page)
 static uint32_t harvest_locked(Ring *r)
 {
     uint32_t total = 0, n, max;
+    SlotMemo last = { 0 };
 
     do {
         max = MIN(r->ring.entries - total,
                   reaper.batch_cap - reaper.nr_unreset);
         n = dirty_ring_harvest(&r->ring, reaper.pages, max);
         for (uint32_t i = 0; i < n; i++) {
-            add_to_batch_locked(&reaper.pages[i]);
+            add_to_batch_locked(&reaper.pages[i], &last);
         }
         reaper.nr_unreset += n;
         total += n;
@@ -243,7 +238,7 @@ static void reap_locked(Cause cause)
     for (guint i = 0; i < reaper.rings->len; i++) {
         Ring *r = reaper.rings->pdata[i];
 
-        /* It was reaped: see reaps(). Its vCPU is out and writes nothing. */
+        /* It was reaped: see reaps(). */
         if (r->full) {
             r->full = false;
             qemu_event_set(&r->cpu->wake);
@@ -393,7 +388,7 @@ void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries)
         assert(reaper.nr_unreset == 0);
         reaper.batch_cap = entries;
         reaper.pages = g_renew(DirtyRingPage, reaper.pages, entries);
-        reaper.batch = g_renew(BatchPage, reaper.batch, entries);
+        reaper.batch = g_renew(DirtyPage, reaper.batch, entries);
     }
 }
 
@@ -453,6 +448,11 @@ static bool begin_wait(CPUState *cpu, bool hard)
     }
     wake_thread();
     return true;
+}
+
+void dirty_reaper_vcpu_sleeps(CPUState *cpu, bool hard)
+{
+    begin_wait(cpu, hard);
 }
 
 static bool is_waited_for(CPUState *cpu)

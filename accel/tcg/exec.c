@@ -133,4 +133,7 @@ void tcg_exec(TcgVcpu *v)
     }
     tcg_regs_store(v);
     tcg_leave(v);
+    if (cs->halted && v->ring_full) {
+        tcg_ring_sleeps(v);
+    }
 }

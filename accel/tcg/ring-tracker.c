@@ -22,7 +22,7 @@
  * no entry: hence the second look, with the argument in dirty-ring.h.
  *
  * Soft-full: the vCPU leaves guest code at the end of its block and waits,
- * out, for a reap. Hard-full (more pages in one block than the reserve): the
+ * out, for a reap; if that block ended in a WFI it only asks for one. Hard-full (more pages in one block than the reserve): the
  * operation is given up before its store, and executed again after the reap.
  */
 #include "qemu/osdep.h"
@@ -98,6 +98,13 @@ void tcg_ring_make_room(TcgVcpu *v)
     dirty_tracker_vcpu_exit(v->cs);
     tcg_enter(v);
     /* If it is full still (we were kicked), the next fault says so again. */
+    v->ring_full = v->ring_hard = false;
+}
+
+void tcg_ring_sleeps(TcgVcpu *v)
+{
+    /* If no reap comes first, the next fault says so again. */
+    dirty_reaper_vcpu_sleeps(v->cs, v->ring_hard);
     v->ring_full = v->ring_hard = false;
 }
 

@@ -402,6 +402,8 @@ extern const DirtyTrackerOps tcg_ring_tracker;
 void tcg_ring_vcpu_added(TcgVcpu *v);
 /* v->ring_full is set. Wait for room; v is inside, and out meanwhile. */
 void tcg_ring_make_room(TcgVcpu *v);
+/* v->ring_full is set, v goes to sleep: see dirty_reaper_vcpu_sleeps(). */
+void tcg_ring_sleeps(TcgVcpu *v);
 
 /*
  * Test hooks: called at points where a test wants to hold a thread, to force

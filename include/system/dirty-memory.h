@@ -73,6 +73,24 @@ void physical_memory_set_dirty_range(ram_addr_t start, ram_addr_t length,
 uint64_t ram_block_set_dirty_pages(RAMBlock *rb, uint64_t first_page,
                                    uint64_t nr_pages, unsigned mask);
 
+/* A page of a block. */
+typedef struct DirtyPage {
+    RAMBlock *rb;
+    uint64_t page;
+} DirtyPage;
+
+/**
+ * dirty_pages_set_dirty: the same for a list, in any order
+ *
+ * Pages that are near each other in the list, or nearly so, and share a word
+ * of the bitmaps are marked in one step.
+ *
+ * Returns how many were new for at least one client in @mask; a page that is
+ * in the list twice is new at most once.
+ */
+uint64_t dirty_pages_set_dirty(const DirtyPage *pages, size_t nr_pages,
+                               unsigned mask);
+
 /**
  * ram_block_merge_dirty: mark pages by a tracker's bitmap
  *

@@ -89,6 +89,12 @@ void dirty_reaper_wait(void);
  * was asked to leave its loop (exit_request): then the ring may be full still.
  */
 void dirty_reaper_vcpu_full(CPUState *cpu, bool hard);
+/*
+ * The same for a vCPU that is about to sleep (WFI): the reaper is told, and
+ * nothing is waited for. Else its ring would be found near full by the period
+ * only, or when the vCPU goes on, and has to wait then.
+ */
+void dirty_reaper_vcpu_sleeps(CPUState *cpu, bool hard);
 
 /* Cumulative since the process started, but for *_now. */
 typedef struct DirtyReaperStats {

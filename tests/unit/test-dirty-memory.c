@@ -49,6 +49,72 @@ static void test_mark_touched_pages(void)
     qemu_ram_free(rb);
 }
 
+#define LIST_BLOCKS 3
+#define LIST_PAGES  700
+
+/* Marks as the list does, one page after the other. */
+static uint64_t mark_one_by_one(RAMBlock *const *rbs, const DirtyPage *list,
+                                size_t n, RAMBlock *const *twins)
+{
+    uint64_t nr_new = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned b = 0;
+
+        while (list[i].rb != rbs[b]) {
+            b++;
+        }
+        nr_new += ram_block_set_dirty_pages(twins[b], list[i].page, 1,
+                                            DIRTY_CLIENTS_NOCODE);
+    }
+    return nr_new;
+}
+
+/* Lists in any order, pages twice, blocks mixed: as page by page. */
+static void test_mark_list(void)
+{
+    RAMBlock *rbs[LIST_BLOCKS], *twins[LIST_BLOCKS];
+    DirtyPage list[2000];
+
+    for (unsigned b = 0; b < LIST_BLOCKS; b++) {
+        rbs[b] = qemu_ram_alloc(LIST_PAGES * PAGE, 0, NULL, &error_abort);
+        twins[b] = qemu_ram_alloc(LIST_PAGES * PAGE, 0, NULL, &error_abort);
+    }
+    for (unsigned round = 0; round < 200; round++) {
+        size_t n = g_test_rand_int_range(0, ARRAY_SIZE(list) + 1);
+        unsigned client = g_test_rand_int_range(0, DIRTY_MEMORY_NUM);
+        uint64_t page = g_test_rand_int_range(0, LIST_PAGES);
+
+        for (size_t i = 0; i < n; i++) {
+            page = round % 3 == 0
+                       ? (uint64_t)g_test_rand_int_range(0, LIST_PAGES)
+                       : (page + round % 3) % LIST_PAGES;
+            list[i].rb = rbs[round % 4 ? round % LIST_BLOCKS : i % LIST_BLOCKS];
+            list[i].page = page;
+        }
+        g_assert_cmpuint(dirty_pages_set_dirty(list, n, DIRTY_CLIENTS_NOCODE),
+                         ==, mark_one_by_one(rbs, list, n, twins));
+        for (unsigned b = 0; b < LIST_BLOCKS; b++) {
+            for (uint64_t p = 0; client != DIRTY_MEMORY_CODE && p < LIST_PAGES;
+                 p++) {
+                g_assert_cmpint(
+                    ram_block_get_dirty(rbs[b], p * PAGE, PAGE, client), ==,
+                    ram_block_get_dirty(twins[b], p * PAGE, PAGE, client));
+            }
+            /* A take goes by the summary. */
+            g_assert_cmpuint(ram_block_collect_dirty(
+                                 rbs[b], 0, LIST_PAGES * PAGE, MIG, NULL),
+                             ==,
+                             ram_block_collect_dirty(
+                                 twins[b], 0, LIST_PAGES * PAGE, MIG, NULL));
+        }
+    }
+    for (unsigned b = 0; b < LIST_BLOCKS; b++) {
+        qemu_ram_free(rbs[b]);
+        qemu_ram_free(twins[b]);
+    }
+}
+
 static void test_clients_are_separate(void)
 {
     RAMBlock *rb = qemu_ram_alloc(64 * PAGE, 0, NULL, &error_abort);
@@ -672,6 +738,7 @@ int main(int argc, char **argv)
     get_system_memory();
     g_test_add_func("/mark/touched-pages", test_mark_touched_pages);
     g_test_add_func("/mark/clients-are-separate", test_clients_are_separate);
+    g_test_add_func("/mark/list", test_mark_list);
     g_test_add_func("/mark/code-hook", test_code_hook);
     g_test_add_func("/take/against-oracle", test_take_against_oracle);
     g_test_add_func("/take/large-blocks", test_take_of_large_blocks);

@@ -11,6 +11,7 @@
 #define CODE_LOOP  (GUEST_RAM_BASE + 0x201000)
 #define CODE_WFE   (GUEST_RAM_BASE + 0x202000)
 #define CODE_CROSS (GUEST_RAM_BASE + 0x203000)
+#define CODE_LAST  (GUEST_RAM_BASE + 0x204000)
 #define CROSS_OPS  63 /* stores in a block */
 /* Lists of addresses, one area per vCPU, behind the pages for tests. */
 #define LISTS      (GUEST_RAM_BASE + 0x3c00000)
@@ -168,6 +169,7 @@ static void load_programs(void)
      */
     GUEST_CODE(CODE_WFE, A64_WORD_STR(4, 1), 0xd503205f, A64_WORD_LDR(5, 3),
                0xb4ffffc5, A64_WORD_STR(4, 2), A64_WORD_WFI);
+    GUEST_CODE(CODE_LAST, A64_WORD_STR(4, 5), A64_WORD_WFI);
 }
 
 void oracle_init(void)
@@ -221,6 +223,13 @@ void guest_store_crossing(TcgVcpu *v, uint64_t first, unsigned n, uint64_t val)
     v->env->xregs[3] = 2 * PAGE;
     v->env->xregs[4] = val;
     g_assert_cmphex(guest_run(v, CODE_CROSS), ==, 0);
+}
+
+void guest_store_and_sleep(TcgVcpu *v, uint64_t page, uint64_t val)
+{
+    v->env->xregs[4] = val;
+    v->env->xregs[5] = GUEST_RAM_BASE + page * PAGE;
+    g_assert_cmphex(guest_run(v, CODE_LAST), ==, 0);
 }
 
 void guest_start_store(GuestThread *t, TcgVcpu *v, const uint64_t *pages,

@@ -117,7 +117,9 @@ void guest_store_page(TcgVcpu *v, uint64_t page, uint64_t val);
  * @first on, in blocks of 126 pages: more than a ring's reserve.
  */
 void guest_store_crossing(TcgVcpu *v, uint64_t first, unsigned n, uint64_t val);
-/* The same on a thread; guest_join() it. */
+/* One store, and a WFI in the same block. */
+void guest_store_and_sleep(TcgVcpu *v, uint64_t page, uint64_t val);
+/* Stores on a thread; guest_join() it. */
 void guest_start_store(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
                        size_t n, uint64_t val);
 /* Store round and round, the value rising from 1, until guest_stop(). */

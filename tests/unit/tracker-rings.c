@@ -97,6 +97,77 @@ static void ring_full(const TrackerEngine *e)
     oracle_end(&o);
 }
 
+/*
+ * The store that fills the ring is followed by a WFI in the same block: the
+ * reaper hears of it at once, not by its period, and the vCPU does not wait.
+ */
+static void full_then_asleep(const TrackerEngine *e)
+{
+    size_t n = dirty_ring_soft_limit(e->ring_entries);
+    g_autofree uint64_t *pages = g_new(uint64_t, n);
+    DirtyReaperStats a, b;
+    Oracle o;
+
+    for (size_t i = 0; i < n; i++) {
+        pages[i] = TEST_FIRST + i;
+    }
+    oracle_begin(&o, e);
+    dirty_reaper_get_stats(&a);
+    for (uint64_t round = 1; round <= 3; round++) {
+        guest_store_pages(va, pages, n - 1, round);
+        hold_reaper_at(DIRTY_REAPER_WOKEN);
+        guest_store_and_sleep(va, pages[n - 1], round);
+        /* It did not wait: nobody has reaped. */
+        g_assert_cmpuint(dirty_ring_used(&va->ring), ==, n);
+        hold_wait();
+        hold_release();
+        for (unsigned i = 0; dirty_ring_used(&va->ring); i++) {
+            g_assert_cmpuint(i, <, 60000);
+            g_usleep(1000);
+        }
+        g_assert_cmpuint(oracle_take(&o), ==, n);
+        oracle_expect(&o, pages, n);
+        oracle_send(&o);
+    }
+    dirty_reaper_get_stats(&b);
+    g_assert_cmpuint(b.soft_full_exits - a.soft_full_exits, ==, 3);
+    g_assert_cmpuint(b.reaps_full - a.reaps_full, ==, 3);
+    g_assert_cmpuint(b.reaps_period, ==, a.reaps_period);
+    g_assert_cmpuint(b.full_wait_ns, ==, a.full_wait_ns);
+    oracle_check_current(&o);
+    oracle_end(&o);
+}
+
+/* It wakes up before the reaper has come: what it then writes is not lost. */
+static void full_asleep_and_up_again(const TrackerEngine *e)
+{
+    size_t n = dirty_ring_soft_limit(e->ring_entries);
+    g_autofree uint64_t *pages = g_new(uint64_t, n + 1);
+    GuestThread t;
+    Oracle o;
+
+    for (size_t i = 0; i <= n; i++) {
+        pages[i] = TEST_FIRST + i;
+    }
+    oracle_begin(&o, e);
+    guest_store_pages(va, pages, n - 1, 1);
+    hold_reaper_at(DIRTY_REAPER_WOKEN);
+    guest_store_and_sleep(va, pages[n - 1], 1);
+    hold_wait();
+    /* Full again by this: it waits until the reaper is let go. */
+    guest_start_store(&t, va, pages + 1, n, 2);
+    while (dirty_ring_used(&va->ring) != n + 1) {
+        g_usleep(1000);
+    }
+    hold_release();
+    guest_join(&t);
+    g_assert_cmpuint(oracle_take(&o), ==, n + 1);
+    oracle_expect(&o, pages, n + 1);
+    oracle_send(&o);
+    oracle_check_current(&o);
+    oracle_end(&o);
+}
+
 /* More pages in one block than the reserve: the store waits, and is done. */
 static void ring_hard_full(const TrackerEngine *e)
 {
@@ -290,6 +361,8 @@ static void big_lock_held(const TrackerEngine *e)
 const Scenario ring_scenarios[] = {
     { "faults-per-round", faults_per_round, CAN_COUNT },
     { "ring/full", ring_full, HAS_RINGS },
+    { "ring/full-then-asleep", full_then_asleep, HAS_RINGS },
+    { "ring/full-asleep-and-up-again", full_asleep_and_up_again, HAS_RINGS },
     { "ring/hard-full", ring_hard_full, HAS_RINGS },
     { "ring/full-while-vcpu-stops", full_while_vcpu_stops, HAS_RINGS },
     { "ring/full-while-tracking-stops", full_while_tracking_stops, HAS_RINGS },
