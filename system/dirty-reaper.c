@@ -14,6 +14,7 @@
 #include "system/ram-block.h"
 #include "trace-system.h"
 
+#include "dirty-batch.h"
 #include "dirty-stats.h"
 
 #define PERIOD_MS 1000
@@ -22,12 +23,15 @@ typedef struct Ring {
     CPUState *cpu;
     DirtyRing ring;
     bool full; /* its vCPU waits for a reap, or sleeps and has told us */
+    unsigned in_flight; /* batches with entries of it */
 } Ring;
 
 typedef struct Slot {
     RAMBlock *rb;
     uint64_t first_page, nr_pages;
 } Slot;
+
+static const BatchRange everything = { NULL };
 
 typedef enum Cause {
     CAUSE_FULL,
@@ -45,10 +49,12 @@ static struct {
     GPtrArray *rings;                /* of Ring */
     GHashTable *slots;               /* slot number -> Slot */
     DirtyRingPage *pages;            /* harvest of one ring */
-    DirtyPage *batch;
-    uint32_t nr_batch;   /* in batch */
-    uint32_t nr_unreset; /* harvested since the last reset */
-    uint64_t batch_cap;  /* of pages and batch */
+    uint32_t batch_cap;              /* of pages, and of batches */
+    uint64_t removals;               /* of rings */
+    Batches batches;
+
+    /* Held while the engine resets; never together with lock. */
+    QemuMutex reset_lock;
 
     /* ---- guarded by the BQL ---- */
     QemuThread thread;
@@ -69,6 +75,8 @@ static struct {
     } stats;
 } reaper = {
     .lock = { PTHREAD_MUTEX_INITIALIZER },
+    .batches = BATCHES_INIT,
+    .reset_lock = { PTHREAD_MUTEX_INITIALIZER },
 };
 
 void (*dirty_reaper_test_hook)(DirtyReaperPoint point);
@@ -116,32 +124,68 @@ static Ring *find_ring_locked(CPUState *cpu)
 
 /* ---- one batch ---- */
 
-static void publish_locked(void)
+/* Its vCPUs have room again: those that wait for it go on. */
+static void land_locked(Batch *b)
 {
-    uint64_t fresh = dirty_pages_set_dirty(reaper.batch, reaper.nr_batch,
-                                           DIRTY_CLIENTS_NOCODE);
+    for (guint i = 0; i < b->rings->len; i++) {
+        Ring *r = b->rings->pdata[i];
 
-    count(&reaper.stats.refault, reaper.nr_batch - fresh);
-    reaper.nr_batch = 0;
+        r->in_flight--;
+        if (r->full) {
+            r->full = false;
+            qemu_event_set(&r->cpu->wake);
+        }
+    }
+    batch_land(&reaper.batches, b);
 }
 
-/* Reset what was harvested, then publish it. */
-static void finish_batch_locked(void)
+static void publish(const Batch *b)
+{
+    uint64_t fresh = dirty_pages_set_dirty(b->pages, b->nr,
+                                           DIRTY_CLIENTS_NOCODE);
+
+    count(&reaper.stats.refault, b->nr - fresh);
+}
+
+/*
+ * All that was harvested is reset when this returns, be it by another thread:
+ * then that one had the lock, and has it until the pages are protected.
+ */
+static void reset(void)
 {
     int64_t begin_ns;
 
-    if (reaper.nr_unreset == 0) {
-        return;
-    }
-    test_point(DIRTY_REAPER_HARVESTED);
+    QEMU_LOCK_GUARD(&reaper.reset_lock);
     begin_ns = dirty_stats_clock_ns();
     reaper.engine->reset();
     count(&reaper.stats.reset_ns, dirty_stats_clock_ns() - begin_ns);
-    reaper.nr_unreset = 0;
+}
+
+/*
+ * Reset what was harvested, then publish it: without the lock, which is given
+ * up meanwhile. The reaper does not stop, and no ring or slot of the batch
+ * goes, while it is in flight.
+ */
+static void TSA_NO_CHECK finish_batch_locked(Batch *b)
+{
+    if (b->nr_unreset == 0) {
+        return;
+    }
+    batch_take_off(&reaper.batches, b);
+    qemu_mutex_unlock(&reaper.lock);
+    test_point(DIRTY_REAPER_HARVESTED);
+    reset();
     test_point(DIRTY_REAPER_RESET);
-    publish_locked();
+    publish(b);
     count(&reaper.stats.batches, 1);
     test_point(DIRTY_REAPER_PUBLISHED);
+    qemu_mutex_lock(&reaper.lock);
+    land_locked(b);
+}
+
+static void wait_for_batches_locked(const BatchRange *range)
+{
+    batch_wait(&reaper.batches, &reaper.lock, range);
 }
 
 /* Mostly one page is in the same slot as the one before. */
@@ -151,7 +195,8 @@ typedef struct SlotMemo {
 } SlotMemo;
 
 /* @last: the slot looked up before. */
-static void add_to_batch_locked(const DirtyRingPage *page, SlotMemo *last)
+static void add_to_batch_locked(Batch *b, const DirtyRingPage *page,
+                                SlotMemo *last)
 {
     const Slot *slot = last->slot;
 
@@ -164,34 +209,30 @@ static void add_to_batch_locked(const DirtyRingPage *page, SlotMemo *last)
     } else if (page->offset >= slot->nr_pages) {
         count(&reaper.stats.beyond, 1);
     } else {
-        reaper.batch[reaper.nr_batch++] = (DirtyPage){
+        b->pages[b->nr++] = (DirtyPage){
             slot->rb,
             slot->first_page + page->offset,
         };
     }
 }
 
-/* At most one round through the ring: a fast writer does not keep us here. */
-static uint32_t harvest_locked(Ring *r)
+/* At most @max entries. Returns how many. */
+static uint32_t harvest_locked(Ring *r, Batch *b, uint32_t max)
 {
-    uint32_t total = 0, n, max;
     SlotMemo last = { 0 };
+    uint32_t n = dirty_ring_harvest(&r->ring, reaper.pages,
+                                    MIN(max, b->cap - b->nr_unreset));
 
-    do {
-        max = MIN(r->ring.entries - total,
-                  reaper.batch_cap - reaper.nr_unreset);
-        n = dirty_ring_harvest(&r->ring, reaper.pages, max);
-        for (uint32_t i = 0; i < n; i++) {
-            add_to_batch_locked(&reaper.pages[i], &last);
-        }
-        reaper.nr_unreset += n;
-        total += n;
-        if (reaper.nr_unreset == reaper.batch_cap) {
-            finish_batch_locked();
-        }
-    } while (n == max && total < r->ring.entries);
-    r->cpu->ring_stats.harvested += total;
-    return total;
+    if (n && !g_ptr_array_find(b->rings, r, NULL)) {
+        g_ptr_array_add(b->rings, r);
+        r->in_flight++;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        add_to_batch_locked(b, &reaper.pages[i], &last);
+    }
+    b->nr_unreset += n;
+    r->cpu->ring_stats.harvested += n;
+    return n;
 }
 
 /* ---- a reap ---- */
@@ -219,35 +260,46 @@ static const char *cause_name(Cause cause)
     return names[cause];
 }
 
-static void reap_locked(Cause cause)
+/*
+ * At most one round through each ring: a fast writer does not keep us here.
+ * Returns the number of entries. Gives up the lock between batches.
+ */
+static uint64_t harvest_rings_locked(Cause cause, Batch *b)
 {
-    int64_t begin_ns = dirty_stats_clock_ns();
-    uint64_t entries = 0, ns;
+    uint64_t entries = 0, removals = reaper.removals;
+    uint32_t taken = 0; /* of ring i */
+    guint i = 0;
 
-    if (!reaper.engine) {
-        return;
-    }
-    for (guint i = 0; i < reaper.rings->len; i++) {
+    while (i < reaper.rings->len) {
         Ring *r = reaper.rings->pdata[i];
+        uint32_t n = 0;
 
-        if (reaps(r, cause)) {
-            entries += harvest_locked(r);
+        if (taken || reaps(r, cause)) {
+            n = harvest_locked(r, b, r->ring.entries - taken);
         }
+        entries += n;
+        taken += n;
+        if (n && b->nr_unreset == b->cap) {
+            finish_batch_locked(b);
+            if (removals != reaper.removals) {
+                /* Another one may be in this place. */
+                removals = reaper.removals;
+                i = taken = 0;
+            }
+            continue;
+        }
+        i++;
+        taken = 0;
     }
-    finish_batch_locked();
-    for (guint i = 0; i < reaper.rings->len; i++) {
-        Ring *r = reaper.rings->pdata[i];
+    finish_batch_locked(b);
+    return entries;
+}
 
-        /* It was reaped: see reaps(). */
-        if (r->full) {
-            r->full = false;
-            qemu_event_set(&r->cpu->wake);
-        }
-    }
+static void count_reap(Cause cause, uint64_t entries, uint64_t ns)
+{
     if (entries == 0) {
         return;
     }
-    ns = dirty_stats_clock_ns() - begin_ns;
     count(&reaper.stats.harvested, entries);
     count(&reaper.stats.reaps[cause], 1);
     count(&reaper.stats.reap_ns, ns);
@@ -258,16 +310,63 @@ static void reap_locked(Cause cause)
     trace_dirty_reaper_reap(cause_name(cause), entries, ns);
 }
 
-void dirty_reaper_collect(void)
+/* Gives up the lock meanwhile. */
+static void reap_locked(Cause cause)
+{
+    int64_t begin_ns = dirty_stats_clock_ns();
+    uint64_t entries;
+    Batch *b;
+
+    if (!reaper.engine || reaper.rings->len == 0) {
+        return;
+    }
+    b = batch_get(&reaper.batches, reaper.batch_cap);
+    entries = harvest_rings_locked(cause, b);
+    batch_put(&reaper.batches, b);
+    count_reap(cause, entries, dirty_stats_clock_ns() - begin_ns);
+}
+
+/* What was written to @range before the call is published. */
+static void collect(const BatchRange *range)
 {
     QEMU_LOCK_GUARD(&reaper.lock);
     reap_locked(CAUSE_COLLECT);
+    wait_for_batches_locked(range);
+}
+
+void dirty_reaper_collect(void)
+{
+    collect(&everything);
+}
+
+void dirty_reaper_collect_range(RAMBlock *rb, uint64_t first_page,
+                                uint64_t nr_pages)
+{
+    collect(&(BatchRange){ rb, first_page, first_page + nr_pages });
 }
 
 void dirty_reaper_wait(void)
 {
-    qemu_mutex_lock(&reaper.lock);
-    qemu_mutex_unlock(&reaper.lock);
+    QEMU_LOCK_GUARD(&reaper.lock);
+    wait_for_batches_locked(&everything);
+}
+
+void dirty_reaper_wait_range(RAMBlock *rb, uint64_t first_page,
+                             uint64_t nr_pages)
+{
+    BatchRange range = { rb, first_page, first_page + nr_pages };
+
+    QEMU_LOCK_GUARD(&reaper.lock);
+    wait_for_batches_locked(&range);
+}
+
+/* Reap, and let nothing of @r (NULL: of anything) be in flight. */
+static void drain_locked(const Ring *r)
+{
+    reap_locked(CAUSE_DRAIN);
+    while (r ? r->in_flight : reaper.batches.in_flight != NULL) {
+        qemu_cond_wait(&reaper.batches.landed, &reaper.lock);
+    }
 }
 
 /* ---- the thread ---- */
@@ -350,7 +449,7 @@ void dirty_reaper_stop(void)
     WITH_QEMU_LOCK_GUARD(&reaper.lock)
     {
         assert(reaper.engine);
-        reap_locked(CAUSE_DRAIN);
+        drain_locked(NULL);
         for (guint i = 0; i < reaper.rings->len; i++) {
             qemu_event_set(&((Ring *)reaper.rings->pdata[i])->cpu->wake);
         }
@@ -359,7 +458,7 @@ void dirty_reaper_stop(void)
         g_clear_pointer(&reaper.rings, g_ptr_array_unref);
         g_clear_pointer(&reaper.slots, g_hash_table_unref);
         g_clear_pointer(&reaper.pages, g_free);
-        g_clear_pointer(&reaper.batch, g_free);
+        batch_free_spare(&reaper.batches);
         reaper.batch_cap = 0;
     }
     atomic_store(&reaper.running, false);
@@ -385,10 +484,8 @@ void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries)
     g_ptr_array_add(reaper.rings, r);
     cpu->ring_stats.has_ring = true;
     if (entries > reaper.batch_cap) {
-        assert(reaper.nr_unreset == 0);
         reaper.batch_cap = entries;
         reaper.pages = g_renew(DirtyRingPage, reaper.pages, entries);
-        reaper.batch = g_renew(DirtyPage, reaper.batch, entries);
     }
 }
 
@@ -399,9 +496,10 @@ void dirty_reaper_remove_ring(CPUState *cpu)
     QEMU_LOCK_GUARD(&reaper.lock);
     r = find_ring_locked(cpu);
     if (r) {
-        reap_locked(CAUSE_DRAIN);
+        drain_locked(r);
         qemu_event_set(&cpu->wake);
         g_ptr_array_remove(reaper.rings, r);
+        reaper.removals++;
     }
 }
 
@@ -423,6 +521,7 @@ void dirty_reaper_remove_slot(uint32_t slot)
     QEMU_LOCK_GUARD(&reaper.lock);
     assert(reaper.engine);
     reap_locked(CAUSE_DRAIN);
+    wait_for_batches_locked(&everything);
     g_hash_table_remove(reaper.slots, GUINT_TO_POINTER(slot));
 }
 
@@ -435,7 +534,8 @@ static bool begin_wait(CPUState *cpu, bool hard)
 
     QEMU_LOCK_GUARD(&reaper.lock);
     r = find_ring_locked(cpu);
-    if (!r || !dirty_ring_has(&r->ring, 1)) {
+    /* What is in flight is not room yet. */
+    if (!r || (!r->in_flight && !dirty_ring_has(&r->ring, 1))) {
         return false;
     }
     r->full = true;

@@ -14,7 +14,8 @@
  *                  pages ; handshake: all stores that began before are
  *                  finished and no write entry is left ; publish
  *   collect        a reap of all rings
- *   clean          nothing is left to re-arm: wait for a reap in flight
+ *   clean          nothing is left to re-arm: wait for a reap in flight that has
+ *                  taken a page of the range
  *
  * Order in a fault: the entry before writable, so that another vCPU that finds
  * the page writable, and stores, is covered by an entry in some ring. The
@@ -239,12 +240,18 @@ static void ring_stop(RAMBlock *const *blocks, size_t nr_blocks)
 static void ring_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
                          unsigned flags)
 {
-    dirty_reaper_collect();
+    if (block) {
+        dirty_reaper_collect_range(block, start >> TCG_PAGE_BITS,
+                                   length >> TCG_PAGE_BITS);
+    } else {
+        dirty_reaper_collect();
+    }
 }
 
 static void ring_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
 {
-    dirty_reaper_wait();
+    dirty_reaper_wait_range(block, start >> TCG_PAGE_BITS,
+                            length >> TCG_PAGE_BITS);
 }
 
 static void ring_cost(DirtyTrackerCost *cost)

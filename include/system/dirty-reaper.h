@@ -18,13 +18,19 @@
  * fault again on the pages that it keeps writing:
  *   - a ring that is full (soft or hard): its vCPU leaves the guest, wakes the
  *     reaper's thread and waits; only rings that are near full are reaped
- *   - a collect: reaps all rings on its own thread, under the same lock: it
- *     needs no other thread to be scheduled, and waits for a batch in flight
+ *   - a collect: reaps all rings on its own thread: it needs no other thread
+ *     to be scheduled
  *   - a period: a backstop. Looks whether a ring is near full, and only then
  *     reaps it; it finds something only if a wake-up was lost.
  *
- * The reaper's lock guards rings, slots and batch. Nothing here takes the
- * big lock, or waits for a thread that might: a vCPU that waits for the BQL
+ * Several threads may reap at once. Harvests are short, and come one after the
+ * other, under the reaper's lock; so do resets, under another, which frees and
+ * protects what any of them has harvested. What is harvested and not published
+ * yet, a batch in flight, is waited for by who asks for one of its pages, and
+ * by nobody else: collects of disjoint ranges wait for each other only within
+ * a reset, of which the hardware, too, makes one at a time.
+ *
+ * Nothing here takes the big lock, or waits for a thread that might: a vCPU that waits for the BQL
  * counts as out of the guest for reset.
  *
  * Slots: an entry is translated by the layout in which it was written. So who
@@ -44,8 +50,9 @@
 typedef struct DirtyReaperEngine {
     /*
      * Required. Free all harvested entries after re-protecting their pages.
-     * Returns when no vCPU can store through the old permission. Called with
-     * the reaper's lock; must not wait for the BQL. Returns how many.
+     * Returns when no vCPU can store through the old permission. Called by one
+     * thread at a time, while others harvest; must not wait for the BQL.
+     * Returns how many.
      */
     uint32_t (*reset)(void);
 } DirtyReaperEngine;
@@ -75,10 +82,17 @@ void dirty_reaper_add_slot(uint32_t slot, RAMBlock *rb, uint64_t first_page,
                            uint64_t nr_pages);
 void dirty_reaper_remove_slot(uint32_t slot);
 
-/* Everything that vCPUs wrote before the call is published. Any thread. */
+/*
+ * Everything that vCPUs wrote before the call, or of it what is in a range of
+ * @rb, is published. Any thread.
+ */
 void dirty_reaper_collect(void);
-/* Wait for the batch in flight, if there is one. Any thread. */
+void dirty_reaper_collect_range(RAMBlock *rb, uint64_t first_page,
+                                uint64_t nr_pages);
+/* Wait for batches in flight, or those with pages of a range. Any thread. */
 void dirty_reaper_wait(void);
+void dirty_reaper_wait_range(RAMBlock *rb, uint64_t first_page,
+                             uint64_t nr_pages);
 
 /**
  * dirty_reaper_vcpu_full: wait until @cpu's ring has been reaped

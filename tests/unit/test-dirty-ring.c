@@ -451,6 +451,7 @@ typedef struct Waiter {
     QemuEvent done;
     unsigned cpu;
     bool hard;
+    uint64_t first, nr; /* pages */
 } Waiter;
 
 static void *collect_thread(void *opaque)
@@ -464,6 +465,24 @@ static void *clean_thread(void *opaque)
 {
     dirty_reaper_wait();
     qemu_event_set(&((Waiter *)opaque)->done);
+    return NULL;
+}
+
+static void *collect_range_thread(void *opaque)
+{
+    Waiter *w = opaque;
+
+    dirty_reaper_collect_range(eng.rb, w->first, w->nr);
+    qemu_event_set(&w->done);
+    return NULL;
+}
+
+static void *wait_range_thread(void *opaque)
+{
+    Waiter *w = opaque;
+
+    dirty_reaper_wait_range(eng.rb, w->first, w->nr);
+    qemu_event_set(&w->done);
     return NULL;
 }
 
@@ -525,6 +544,124 @@ static void test_collect_waits_for_reset(void)
 static void test_clean_waits(void)
 {
     batch_in_flight(DIRTY_REAPER_RESET, clean_thread);
+}
+
+/*
+ * A reap holds page 33. Who asks for other pages gets his, and does not wait:
+ * also if they are in the same ring. Who asks for that one waits.
+ */
+static void disjoint(DirtyReaperPoint point)
+{
+    Waiter reap = { 0 };
+    Waiter with = { .first = 0, .nr = 34 }, after = { .first = 34, .nr = 100 };
+    Waiter clean_with = { .first = 33, .nr = 1 };
+    Waiter clean_after = { .first = 34, .nr = 1 };
+
+    begin();
+    push(0, 1, 33);
+    hold_at(point);
+    waiter_start(&reap, collect_thread);
+    hold_wait();
+    push(0, 1, 40);
+    push(0, 1, 20);
+    waiter_start(&after, collect_range_thread);
+    waiter_join(&after);
+    g_assert_true(ram_block_get_dirty(eng.rb, 40 * PAGE, PAGE, MIG));
+    g_assert_false(ram_block_get_dirty(eng.rb, 33 * PAGE, PAGE, MIG));
+    /* What was reaped meanwhile has room again; the held ones, too. */
+    g_assert_cmpuint(dirty_ring_used(&eng.rings[0]->p), ==, 0);
+    waiter_start(&clean_after, wait_range_thread);
+    waiter_join(&clean_after);
+
+    push(0, 1, 21);
+    waiter_start(&with, collect_range_thread);
+    waiter_start(&clean_with, wait_range_thread);
+    g_assert_false(qemu_event_timedwait(&with.done, 30));
+    g_assert_false(qemu_event_timedwait(&clean_with.done, 0));
+    /* It has published its own, and waits for the other's. */
+    g_assert_true(ram_block_get_dirty(eng.rb, 21 * PAGE, PAGE, MIG));
+    qemu_event_set(&hold.go);
+    waiter_join(&with);
+    waiter_join(&clean_with);
+    g_assert_cmpuint(nr_dirty(), ==, 4);
+    waiter_join(&reap);
+    end();
+}
+
+static void test_disjoint_harvested(void)
+{
+    disjoint(DIRTY_REAPER_HARVESTED);
+}
+
+static void test_disjoint_reset(void)
+{
+    disjoint(DIRTY_REAPER_RESET);
+}
+
+/* A slot, a ring, the reaper itself: not while a batch is in flight. */
+static void *remove_slot_thread(void *opaque)
+{
+    dirty_reaper_remove_slot(1);
+    qemu_event_set(&((Waiter *)opaque)->done);
+    return NULL;
+}
+
+static void *remove_ring_thread(void *opaque)
+{
+    dirty_reaper_remove_ring(eng.cpus[0]);
+    qemu_event_set(&((Waiter *)opaque)->done);
+    return NULL;
+}
+
+static void test_slot_goes_in_flight(void)
+{
+    batch_in_flight(DIRTY_REAPER_RESET, remove_slot_thread);
+}
+
+static void test_ring_goes_in_flight(void)
+{
+    batch_in_flight(DIRTY_REAPER_HARVESTED, remove_ring_thread);
+}
+
+/* Its entries are taken, and are no room yet: it waits without asking again. */
+static void test_full_in_flight(void)
+{
+    DirtyReaperStats a, b;
+    Waiter reap = { 0 }, w = { 0 };
+
+    begin();
+    dirty_reaper_get_stats(&a);
+    for (unsigned i = 0; i < 256; i++) {
+        push(0, 1, i);
+    }
+    hold_at(DIRTY_REAPER_HARVESTED);
+    waiter_start(&reap, collect_thread);
+    hold_wait();
+    waiter_start(&w, full_thread);
+    g_assert_false(qemu_event_timedwait(&w.done, 30));
+    qemu_event_set(&hold.go);
+    waiter_join(&w);
+    waiter_join(&reap);
+    g_assert_cmpuint(dirty_ring_used(&eng.rings[0]->p), ==, 0);
+    dirty_reaper_get_stats(&b);
+    g_assert_cmpuint(b.soft_full_exits - a.soft_full_exits, ==, 1);
+    end();
+}
+
+typedef struct HalfCollector {
+    QemuThread thread;
+    uint64_t first;
+    _Atomic bool stop;
+} HalfCollector;
+
+static void *half_thread(void *opaque)
+{
+    HalfCollector *h = opaque;
+
+    while (!atomic_load(&h->stop)) {
+        dirty_reaper_collect_range(eng.rb, h->first, PAGES / 2);
+    }
+    return NULL;
 }
 
 /* ---- full rings ---- */
@@ -647,6 +784,37 @@ static void *writer_thread(void *opaque)
     return NULL;
 }
 
+/* Two threads collect half of the block each, over and over, meanwhile. */
+static void test_halves(void)
+{
+    HalfCollector h[2] = { { .first = 0 }, { .first = PAGES / 2 } };
+    Writer w[2] = { { .cpu = 0 }, { .cpu = 1 } };
+    DirtyReaperStats a, b;
+
+    begin();
+    add_vcpu(1);
+    dirty_reaper_get_stats(&a);
+    for (unsigned i = 0; i < 2; i++) {
+        qemu_thread_create(&h[i].thread, "half", half_thread, &h[i],
+                           QEMU_THREAD_JOINABLE, &error_abort);
+        qemu_thread_create(&w[i].thread, "writer", writer_thread, &w[i],
+                           QEMU_THREAD_JOINABLE, &error_abort);
+    }
+    g_usleep(300 * 1000);
+    for (unsigned i = 0; i < 2; i++) {
+        atomic_store(&w[i].stop, true);
+        qemu_thread_join(&w[i].thread);
+        atomic_store(&h[i].stop, true);
+        qemu_thread_join(&h[i].thread);
+    }
+    dirty_reaper_collect();
+    dirty_reaper_get_stats(&b);
+    g_assert_cmpuint(b.entries_harvested - a.entries_harvested, ==,
+                     atomic_load(&w[0].pushed) + atomic_load(&w[1].pushed));
+    g_assert_cmpuint(atomic_load(&w[0].pushed), >, 256);
+    end();
+}
+
 /*
  * The big lock is held by this thread all the time, here and for a second:
  * the rings are emptied and their writers go on. Nobody takes it, the reaper
@@ -714,6 +882,13 @@ int main(int argc, char **argv)
                     test_collect_waits_for_harvested);
     g_test_add_func("/reaper/in-flight/reset", test_collect_waits_for_reset);
     g_test_add_func("/reaper/in-flight/clean", test_clean_waits);
+    g_test_add_func("/reaper/in-flight/disjoint-harvested",
+                    test_disjoint_harvested);
+    g_test_add_func("/reaper/in-flight/disjoint-reset", test_disjoint_reset);
+    g_test_add_func("/reaper/in-flight/slot-goes", test_slot_goes_in_flight);
+    g_test_add_func("/reaper/in-flight/ring-goes", test_ring_goes_in_flight);
+    g_test_add_func("/reaper/in-flight/full", test_full_in_flight);
+    g_test_add_func("/reaper/halves", test_halves);
     g_test_add_func("/reaper/full/only-full", test_full_reaps_only_full);
     g_test_add_func("/reaper/full/hard", test_hard_full);
     g_test_add_func("/reaper/full/kick-ends-the-wait", test_kick_ends_the_wait);
