@@ -3,10 +3,12 @@
  * Memory listeners: telling them what changed, and walking them for syncs and
  * clears. See MemoryListener in include/system/memory.h.
  *
- * Lock: listeners.lock is held over each round of callbacks, so that a clear
- * or sync by the migration thread sees topology as the listeners were told
- * it, and never half of an update. Order: BQL, then listeners.lock, then
- * view_lock. A callback of log_sync or log_clear must not take the BQL.
+ * A round of callbacks is a change (topology, begin and end of logging; under
+ * the BQL) or a walk (log_sync, log_clear; any thread). A change has the
+ * listeners to itself: so a clear or sync by the migration thread sees topology
+ * as the listeners were told it, and never half of an update. Walks go in
+ * parallel; new ones wait for a change that waits. A callback of a walk must
+ * not take the BQL. listeners.lock is for that only, and not held in a round.
  */
 #include "qemu/osdep.h"
 
@@ -15,11 +17,54 @@
 #include "memory-internal.h"
 
 static struct {
-    QemuMutex lock;
-    /* Guarded by lock and changed under the BQL: by ascending priority. */
+    /* ---- changed in changes: by ascending priority ---- */
     GPtrArray *all;
     bool global_started; /* log_global_start was called; BQL */
-} listeners = { .lock = { PTHREAD_MUTEX_INITIALIZER } };
+
+    /* ---- guarded by lock ---- */
+    QemuMutex lock;
+    unsigned walks; /* under way */
+    bool change;    /* under way, or waits for the walks */
+    QemuCond round_end;
+} listeners = {
+    .lock = { PTHREAD_MUTEX_INITIALIZER },
+    .round_end = { PTHREAD_COND_INITIALIZER },
+};
+
+static void begin_walk(void)
+{
+    QEMU_LOCK_GUARD(&listeners.lock);
+    while (listeners.change) {
+        qemu_cond_wait(&listeners.round_end, &listeners.lock);
+    }
+    listeners.walks++;
+}
+
+static void end_walk(void)
+{
+    QEMU_LOCK_GUARD(&listeners.lock);
+    if (--listeners.walks == 0) {
+        qemu_cond_broadcast(&listeners.round_end);
+    }
+}
+
+static void begin_change(void)
+{
+    QEMU_LOCK_GUARD(&listeners.lock);
+    /* The BQL is held: there is no other one. */
+    assert(!listeners.change);
+    listeners.change = true;
+    while (listeners.walks) {
+        qemu_cond_wait(&listeners.round_end, &listeners.lock);
+    }
+}
+
+static void end_change(void)
+{
+    QEMU_LOCK_GUARD(&listeners.lock);
+    listeners.change = false;
+    qemu_cond_broadcast(&listeners.round_end);
+}
 
 /* In which order to call. */
 typedef enum Direction {
@@ -109,12 +154,13 @@ void memory_listeners_update(AddressSpace *as, FlatView *view)
 {
     FlatView *old = address_space_get_flatview(as);
 
-    QEMU_LOCK_GUARD(&listeners.lock);
+    begin_change();
     CALL_LISTENERS(as, ASCENDING, begin);
     tell_removed(as, old, view);
     tell_added_and_kept(as, old, view);
     address_space_swap_view(as, view);
     CALL_LISTENERS(as, ASCENDING, commit);
+    end_change();
     flatview_unref(old);
 }
 
@@ -150,7 +196,7 @@ void memory_listener_register(MemoryListener *listener, AddressSpace *as)
 {
     guint i = 0;
 
-    QEMU_LOCK_GUARD(&listeners.lock);
+    begin_change();
     if (!listeners.all) {
         listeners.all = g_ptr_array_new();
     }
@@ -162,6 +208,7 @@ void memory_listener_register(MemoryListener *listener, AddressSpace *as)
     }
     g_ptr_array_insert(listeners.all, i, listener);
     replay(listener);
+    end_change();
 }
 
 void memory_listener_unregister(MemoryListener *listener)
@@ -169,7 +216,7 @@ void memory_listener_unregister(MemoryListener *listener)
     AddressSpace *as = listener->address_space;
     const FlatView *view = as->view;
 
-    QEMU_LOCK_GUARD(&listeners.lock);
+    begin_change();
     if (listener->begin) {
         listener->begin(listener);
     }
@@ -189,15 +236,15 @@ void memory_listener_unregister(MemoryListener *listener)
     }
     g_ptr_array_remove(listeners.all, listener);
     listener->address_space = NULL;
+    end_change();
 }
 
 /* --- dirty logging ------------------------------------------------------------ */
 
-bool memory_listeners_global_start(Error **errp)
+static bool global_start(Error **errp)
 {
     guint n = listeners.all ? listeners.all->len : 0;
 
-    QEMU_LOCK_GUARD(&listeners.lock);
     for (guint i = 0; i < n; i++) {
         MemoryListener *l = listener_at(i, ASCENDING);
 
@@ -216,11 +263,22 @@ bool memory_listeners_global_start(Error **errp)
     return true;
 }
 
+bool memory_listeners_global_start(Error **errp)
+{
+    bool ok;
+
+    begin_change();
+    ok = global_start(errp);
+    end_change();
+    return ok;
+}
+
 void memory_listeners_global_stop(void)
 {
-    QEMU_LOCK_GUARD(&listeners.lock);
+    begin_change();
     listeners.global_started = false;
     CALL_LISTENERS(NULL, DESCENDING, log_global_stop);
+    end_change();
 }
 
 /*
@@ -232,7 +290,7 @@ static void for_each_ram_range(MemoryListener *l, RAMBlock *rb,
                                           const FlatRange *fr, void *opaque),
                                void *opaque)
 {
-    /* Not ref'd: it cannot be replaced while we hold listeners.lock. */
+    /* Not ref'd: it cannot be replaced during a walk. */
     const FlatView *view = l->address_space->view;
 
     for (unsigned i = 0; i < view->nr_ranges; i++) {
@@ -253,7 +311,7 @@ static void sync_range(MemoryListener *l, const FlatRange *fr, void *opaque)
 
 static void sync_listeners(RAMBlock *rb, bool last_stage)
 {
-    QEMU_LOCK_GUARD(&listeners.lock);
+    begin_walk();
     for (guint i = 0; listeners.all && i < listeners.all->len; i++) {
         MemoryListener *l = listener_at(i, ASCENDING);
 
@@ -263,6 +321,7 @@ static void sync_listeners(RAMBlock *rb, bool last_stage)
             for_each_ram_range(l, rb, sync_range, NULL);
         }
     }
+    end_walk();
 }
 
 void memory_listeners_sync(bool last_stage)
@@ -306,7 +365,7 @@ unsigned memory_listeners_clear(RAMBlock *rb, ram_addr_t start,
 {
     ClearRange clear = { .first = start, .last = start + length - 1 };
 
-    QEMU_LOCK_GUARD(&listeners.lock);
+    begin_walk();
     for (guint i = 0; listeners.all && i < listeners.all->len; i++) {
         MemoryListener *l = listener_at(i, ASCENDING);
 
@@ -314,5 +373,6 @@ unsigned memory_listeners_clear(RAMBlock *rb, ram_addr_t start,
             for_each_ram_range(l, rb, clear_range, &clear);
         }
     }
+    end_walk();
     return clear.nr_calls;
 }

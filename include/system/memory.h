@@ -356,7 +356,8 @@ MemoryRegionSection memory_region_find(MemoryRegion *mr, hwaddr addr,
  * MemoryListener: who wants to know what is where, and what is logged
  *
  * All callbacks are optional. Topology callbacks and log_(global_)start/stop
- * run under the BQL; log_sync*, log_clear in any thread, with or without it.
+ * run under the BQL, and while no other callback does; log_sync*, log_clear in
+ * any thread, with or without it, and on several threads at once.
  * region_add and log_start go by ascending, region_del and log_stop by
  * descending priority. No callback may register listeners or change regions.
  */

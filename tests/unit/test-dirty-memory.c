@@ -644,6 +644,100 @@ static void test_one_clear_per_section(void)
 
 /* --- users --------------------------------------------------------------------- */
 
+/* A clear of the first page is held; others are not. */
+static struct {
+    QemuEvent reached, go, done;
+    RAMBlock *rb;
+    _Atomic bool changed;
+} held;
+
+static void hold_clear(MemoryListener *l, MemoryRegionSection *section)
+{
+    if (section->offset_within_region == 0) {
+        qemu_event_set(&held.reached);
+        qemu_event_wait(&held.go);
+        g_assert_false(atomic_load(&held.changed));
+    }
+}
+
+static void hold_commit(MemoryListener *l)
+{
+    atomic_store(&held.changed, true);
+}
+
+static const MemoryListener holding = {
+    .name = "holding",
+    .log_clear = hold_clear,
+    .commit = hold_commit,
+};
+
+static void *clear_first_page(void *opaque)
+{
+    ram_block_clean(held.rb, 0, PAGE);
+    return NULL;
+}
+
+static void *clear_other_page(void *opaque)
+{
+    ram_block_clean(held.rb, 100 * PAGE, PAGE);
+    ram_block_dirty_sync_range(held.rb, 200 * PAGE, PAGE);
+    qemu_event_set(&held.done);
+    return NULL;
+}
+
+static void *let_go_later(void *opaque)
+{
+    g_usleep(30 * 1000);
+    qemu_event_set(&held.go);
+    return NULL;
+}
+
+/*
+ * Listeners are asked on two threads at once: the clear of a range does not
+ * wait for that of another. A change of topology waits for both.
+ */
+static void test_clears_of_disjoint_ranges(void)
+{
+    MemoryListener listener = holding;
+    QemuThread first, other, later;
+    MemoryRegion mr, more;
+
+    qemu_event_init(&held.reached, false);
+    qemu_event_init(&held.go, false);
+    qemu_event_init(&held.done, false);
+    memory_region_init_ram(&mr, NULL, "held", 4 * MiB, &error_abort);
+    memory_region_init_ram(&more, NULL, "more", MiB, &error_abort);
+    memory_region_add_subregion(get_system_memory(), 0x50000000, &mr);
+    held.rb = mr.ram_block;
+    memory_listener_register(&listener, &address_space_memory);
+    dirty_tracker_select(&mock, &error_abort);
+    memory_global_dirty_log_start(GLOBAL_DIRTY_MIGRATION, &error_abort);
+    atomic_store(&held.changed, false);
+
+    qemu_thread_create(&first, "first", clear_first_page, NULL,
+                       QEMU_THREAD_JOINABLE, &error_abort);
+    g_assert_true(qemu_event_timedwait(&held.reached, 60000));
+    qemu_thread_create(&other, "other", clear_other_page, NULL,
+                       QEMU_THREAD_JOINABLE, &error_abort);
+    g_assert_true(qemu_event_timedwait(&held.done, 60000));
+    qemu_thread_join(&other);
+
+    qemu_thread_create(&later, "later", let_go_later, NULL,
+                       QEMU_THREAD_JOINABLE, &error_abort);
+    memory_region_add_subregion(get_system_memory(), 0x60000000, &more);
+    g_assert_true(atomic_load(&held.changed));
+    qemu_thread_join(&later);
+    qemu_thread_join(&first);
+
+    memory_global_dirty_log_stop(GLOBAL_DIRTY_MIGRATION);
+    memory_listener_unregister(&listener);
+    memory_region_del_subregion(get_system_memory(), &more);
+    memory_region_del_subregion(get_system_memory(), &mr);
+    memory_region_destroy(&more);
+    memory_region_destroy(&mr);
+    dirty_tracker_select(&dirty_tracker_null, &error_abort);
+}
+
 static void test_users_are_counted(void)
 {
     CountingListener a = { counting }, b = { counting };
@@ -748,6 +842,7 @@ int main(int argc, char **argv)
     g_test_add_func("/merge/from-tracker", test_merge_from_tracker);
     g_test_add_func("/clear/one-per-listener", test_one_clear_per_listener);
     g_test_add_func("/clear/one-per-section", test_one_clear_per_section);
+    g_test_add_func("/clear/disjoint-ranges", test_clears_of_disjoint_ranges);
     g_test_add_func("/users/counted", test_users_are_counted);
     g_test_add_func("/users/display", test_display_log);
     return g_test_run();
