@@ -56,6 +56,8 @@
 #define DRAIN_SHORT_NS INT64_C(2000000)
 #define DRAIN_MAX      3
 #define DRAIN_POLL_MS  100
+/* The guest's writes in this time are not worth another sync. */
+#define DECISION_FRESH_NS INT64_C(4000000)
 
 /* What the rounds need to remember. */
 typedef struct Rounds {
@@ -401,6 +403,20 @@ static bool drain_channel(MigrationState *s, Rounds *r, int64_t *took_ns,
     return true;
 }
 
+/*
+ * Since the decision the guest has gone on writing: while the target was
+ * waited for, or who holds the BQL, without which the guest can't be stopped.
+ * If that was long, what there is to send by now decides. Nothing lies in the
+ * channel then: there is no need to wait for the target again.
+ */
+static bool still_holds(MigrationState *s, Rounds *r)
+{
+    bql_lock();
+    bql_unlock();
+    return get_clock() - r->sync_end_ns <= DECISION_FRESH_NS ||
+           sync_and_decide(s, r);
+}
+
 static bool run_rounds(MigrationState *s, Error **errp)
 {
     Rounds r = {
@@ -441,7 +457,10 @@ static bool run_rounds(MigrationState *s, Error **errp)
             return false;
         }
         /* If that took long, what the guest wrote meanwhile goes first. */
-        if (drain_ns <= DRAIN_SHORT_NS || r.drains > DRAIN_MAX) {
+        if (drain_ns > DRAIN_SHORT_NS && r.drains <= DRAIN_MAX) {
+            continue;
+        }
+        if (still_holds(s, &r)) {
             return true;
         }
     }

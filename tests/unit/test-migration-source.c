@@ -10,9 +10,13 @@
  */
 #include "qemu/osdep.h"
 
+#include <poll.h>
+#include <sys/socket.h>
+
 #include "globalstate.h"
 #include "io/channel-buffer.h"
 #include "io/channel-fault.h"
+#include "io/channel-socket.h"
 #include "loadvm.h"
 #include "migration/migration.h"
 #include "qapi/qapi-commands-migration.h"
@@ -20,7 +24,9 @@
 #include "qemu/timer.h"
 #include "qom/object.h"
 #include "ram/ram.h"
+#include "own-kind.h"
 #include "source.h"
+#include "system/dirty-memory.h"
 #include "system/machine-info.h"
 #include "system/ram-block.h"
 #include "transport.h"
@@ -409,6 +415,158 @@ static void test_cancel_after_hand_over(void)
     migrate_well();
 }
 
+/* ------------------------------------------- a target that answers late */
+
+enum {
+    LATE_TIMES = 6, /* how often the guest writes everything meanwhile */
+    LATE_MS = 8,
+};
+
+static struct {
+    QemuThread thread;
+    int fd;
+    unsigned drains;          /* times it was asked whether it has all */
+    bool by_bql;              /* not the target is late, but the BQL */
+    _Atomic bool hold_bql;    /* main thread: hold it that long now */
+    _Atomic unsigned written; /* times that the guest wrote everything */
+} late;
+
+static void guest_writes_all(void)
+{
+    ram_block_set_dirty(t.rb, 0, RAM_BYTES, 1u << DIRTY_MEMORY_MIGRATION);
+    atomic_fetch_add(&late.written, 1);
+}
+
+static void say(uint16_t type, uint32_t value)
+{
+    uint8_t msg[8] = { 0,           type,        0,          4,
+                       value >> 24, value >> 16, value >> 8, value };
+
+    g_assert_cmpint(write(late.fd, msg, sizeof(msg)), ==, sizeof(msg));
+}
+
+/* "Have you loaded all?" The guest writes while we take our time. */
+static void drained(uint32_t ping)
+{
+    late.drains++;
+    if (late.by_bql && late.drains <= LATE_TIMES) {
+        atomic_store(&late.hold_bql, true);
+        while (atomic_load(&late.hold_bql)) {
+            g_usleep(100);
+        }
+    } else if (!late.by_bql) {
+        g_usleep(LATE_MS * 1000);
+        if (late.drains <= LATE_TIMES) {
+            guest_writes_all();
+        }
+    }
+    say(2, ping);
+}
+
+/* Looks for pings only; memory holds nothing that looks like one. */
+static void *late_target(void *opaque)
+{
+    struct pollfd pfd = { .fd = late.fd, .events = POLLIN };
+    uint8_t buf[4096];
+    uint32_t last = 0;
+
+    for (;;) {
+        ssize_t n;
+
+        if (poll(&pfd, 1, late.drains > LATE_TIMES ? 300 : 2000) == 0) {
+            say(1, 0); /* silence: it has sent all */
+            return NULL;
+        }
+        n = read(late.fd, buf, sizeof(buf));
+        g_assert_cmpint(n, >, 0);
+        for (ssize_t i = 0; i < n; i++) {
+            last = last << 8 | buf[i];
+            if ((last & ~0xffu) == DRAIN_PING) {
+                drained(last);
+            }
+        }
+    }
+}
+
+static void set_return_path(bool on)
+{
+    MigrationCapabilityStatus status = { MIGRATION_CAPABILITY_RETURN_PATH, on };
+    MigrationCapabilityStatusList list = { NULL, &status };
+
+    qmp_migrate_set_capabilities(&list, &error_abort);
+}
+
+static void set_limits(uint64_t bandwidth, uint64_t downtime_ms)
+{
+    MigrationParameters p = {
+        .has_max_bandwidth = true,
+        .max_bandwidth = bandwidth,
+        .has_downtime_limit = true,
+        .downtime_limit = downtime_ms,
+    };
+
+    qmp_migrate_set_parameters(&p, &error_abort);
+}
+
+/* The main thread, in which the test is, holds the BQL when told so. */
+static void hold_bql_if_told(void)
+{
+    if (atomic_load(&late.hold_bql)) {
+        guest_writes_all();
+        atomic_store(&late.hold_bql, false);
+        g_usleep(LATE_MS * 1000);
+    }
+}
+
+/*
+ * After the decision all memory is written again, six times. Each time there
+ * is more to send than the limit allows: the guest is not stopped for that.
+ */
+static void decision_too_old(bool by_bql)
+{
+    g_autoptr(MigrationInfo) info = NULL;
+    int fds[2];
+
+    g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
+    memset(&late, 0, sizeof(late));
+    late.fd = fds[1];
+    late.by_bql = by_bql;
+    set_return_path(true);
+    set_limits(40 * 1000 * 1000, 20); /* 800 kB of 4 MiB */
+    fake.channel = QIO_CHANNEL(qio_channel_socket_new_fd(fds[0], &error_abort));
+    qemu_thread_create(&late.thread, "target", late_target, NULL,
+                       QEMU_THREAD_JOINABLE, &error_abort);
+    go();
+    while (!migration_status_is_end(status_now())) {
+        main_loop_iterate(false);
+        hold_bql_if_told();
+        bql_unlock();
+        g_usleep(100);
+        bql_lock();
+    }
+    g_assert_cmpint(status_now(), ==, MIGRATION_STATUS_COMPLETED);
+    info = qmp_query_migrate(&error_abort);
+    g_assert_cmpuint(atomic_load(&late.written), ==, LATE_TIMES);
+    g_assert_cmpuint(info->ram->downtime_bytes, <, 800 * 1000);
+    qemu_thread_join(&late.thread);
+    close(late.fd);
+    qio_channel_unref(fake.channel);
+    fake.channel = NULL;
+    set_return_path(false);
+    set_limits(0, 300);
+    revive();
+}
+
+static void test_target_late(void)
+{
+    decision_too_old(false);
+}
+
+static void test_bql_late(void)
+{
+    decision_too_old(true);
+}
+
 int main(int argc, char **argv)
 {
     int ret;
@@ -424,6 +582,9 @@ int main(int argc, char **argv)
     g_test_add_func("/migration-source/cancel-anytime", test_cancel_anytime);
     g_test_add_func("/migration-source/cancel-after-hand-over",
                     test_cancel_after_hand_over);
+    g_test_add_func("/migration-source/decision-too-old/target",
+                    test_target_late);
+    g_test_add_func("/migration-source/decision-too-old/bql", test_bql_late);
     ret = g_test_run();
     qemu_run_exit_notifiers();
     return ret;
