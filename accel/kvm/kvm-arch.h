@@ -50,12 +50,15 @@ bool kvm_arch_handle_exit(KvmVcpu *v, KvmExitAction *action);
 /* HLT and friends, without an irqchip: is there something to wake up for? */
 bool kvm_arch_has_work(KvmVcpu *v);
 
-/*
- * The VM-wide part of the irqchip (kvm-irqchip-ARCH.c): make it, or explain.
- * Also the number of lines that kvm_set_gsi() drives, 0 if none.
- */
+/* ---- kvm-irqchip-x86.c and its like ---- */
+
+/* The irqchip that vm->irqchip asks for; for OFF there is nothing to do. */
 bool kvm_arch_irqchip_create(KvmVm *vm, Error **errp);
+/* Lines that devices have, from 0; messages get the numbers after them. */
 unsigned kvm_arch_nr_gsis(KvmVm *vm);
 int kvm_arch_set_gsi(KvmVm *vm, int gsi, int level); /* 0 or -errno */
+/* Where these lines lead, as KVM_SET_GSI_ROUTING wants to know. */
+unsigned kvm_arch_nr_fixed_routes(KvmVm *vm);
+void kvm_arch_fixed_routes(KvmVm *vm, struct kvm_irq_routing_entry *entries);
 
 #endif /* ACCEL_KVM_ARCH_H */

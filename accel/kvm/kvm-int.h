@@ -108,10 +108,11 @@ struct KvmVcpu {
 
     /* Atomic. */
     _Atomic bool in_run;
-    _Atomic bool has_thread;
-    pthread_t thread; /* valid once has_thread */
-
     _Atomic uint64_t exits; /* of all reasons, by its thread */
+
+    /* Guarded by vm->lock. */
+    bool has_thread;
+    pthread_t thread;
 };
 
 /* The machine's VM; NULL before kvm is chosen. Any thread. */
@@ -169,6 +170,7 @@ void kvm_vcpu_attach_thread(KvmVcpu *v);
 void kvm_vcpu_detach_thread(KvmVcpu *v);
 /* Out of KVM_RUN, soon. Any thread. */
 void kvm_vcpu_kick(KvmVcpu *v);
+void kvm_vcpu_kick_locked(KvmVcpu *v); /* vm->lock is held */
 
 /**
  * kvm_vcpu_run: KVM_RUN once, between the gate and the next exit
@@ -191,6 +193,9 @@ KvmExitAction kvm_handle_exit(KvmVcpu *v);
  */
 KvmExitAction kvm_internal_error(KvmVcpu *v, const char *fmt, ...)
     G_GNUC_PRINTF(2, 3);
+
+/* KVM_RUN itself gave @ret. */
+KvmExitAction kvm_run_failed(KvmVcpu *v, int ret);
 
 void kvm_gate_close(KvmVm *vm);
 void kvm_gate_open(KvmVm *vm);

@@ -217,12 +217,16 @@ int kvm_vcpu_enable_cap(KvmVcpu *v, uint32_t cap, uint64_t arg0)
 
 int kvm_check_extension(uint32_t cap)
 {
-    return MAX(kvm_dev_ioctl(KVM_CHECK_EXTENSION, cap), 0);
+    int ret = kvm_dev_ioctl(KVM_CHECK_EXTENSION, cap);
+
+    return MAX(ret, 0);
 }
 
 int kvm_vm_check_extension(KvmVm *vm, uint32_t cap)
 {
-    return MAX(kvm_vm_ioctl(vm, KVM_CHECK_EXTENSION, cap), 0);
+    int ret = kvm_vm_ioctl(vm, KVM_CHECK_EXTENSION, cap);
+
+    return MAX(ret, 0);
 }
 
 /* ---- /dev/kvm ---- */

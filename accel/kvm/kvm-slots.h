@@ -40,6 +40,8 @@
 
 /* The kernel takes fewer than 2^31 pages in one slot. */
 #define KVM_SLOT_MAX_PAGES ((UINT64_C(1) << 31) - 1)
+/* Shorter ones would only cost slots. */
+#define KVM_SLOT_MIN_BYTES (UINT64_C(1) << 20)
 
 typedef struct KvmSlot {
     /* Constant while the slot exists. */
@@ -109,16 +111,18 @@ typedef void KvmSlotPartFunc(KvmVm *vm, const KvmSlotPart *part, void *opaque);
  * [@start, @start + @length) of @rb
  *
  * @rb NULL: every slot, as a whole. @logged_only: skip slots that are not
- * logged. @start and @length are rounded outwards to pages. By ascending guest
- * address. Any thread.
+ * logged. @start and @length are rounded outwards to pages. In order of the
+ * block's pages (@rb NULL: of guest addresses). Any thread.
  */
 void kvm_slots_foreach_range(KvmVm *vm, RAMBlock *rb, ram_addr_t start,
                              ram_addr_t length, bool logged_only,
                              KvmSlotPartFunc *fn, void *opaque);
 
-/* Slots by number and shape. Any thread. */
-unsigned kvm_slots_count(KvmVm *vm, bool logged_only);
-/* Guest address of page @page of slot @id; false: no such. Any thread. */
+unsigned kvm_slots_count(KvmVm *vm, bool logged_only); /* any thread */
+/*
+ * Page @page of slot @id and what follows; false: there is no such. BQL, or the
+ * slot may be gone when this returns.
+ */
 bool kvm_slots_find(KvmVm *vm, uint32_t id, uint64_t page, KvmSlotPart *part);
 
 /* ---- the core's ---- */

@@ -54,6 +54,8 @@ typedef struct AccelOps {
     void (*synchronize_pre_loadvm)(CPUState *cpu);
     /* Optional: input @gsi of its interrupt controllers. BQL. See gsi.h. */
     void (*set_gsi)(int gsi, int level);
+    /* Optional: messages, eventfds, doorbells (accel-irq.h). */
+    const struct AccelIrqOps *irq;
 } AccelOps;
 
 /* The chosen accelerator's; set once by accel_init_machine(). */

@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory slots of one kernel VM: see kvm-slots.h. What they shall show comes
+ * from kvm-layout.c.
+ */
+#include "qemu/osdep.h"
+
+#include "qemu/cutils.h"
+#include "qemu/error.h"
+
+#include "kvm-caps.h"
+#include "kvm-layout.h"
+#include "kvm-slots.h"
+
+struct KvmSlots {
+    /* Constant. */
+    KvmVm *vm;
+    uint64_t max_pages; /* of one slot */
+
+    pthread_rwlock_t lock;
+
+    /* Guarded by lock; changed under the BQL. */
+    GPtrArray *slots;    /* KvmSlot *, by gpa */
+    GPtrArray *by_block; /* the same, by block, then rb_page */
+    GPtrArray *by_id;    /* the same, at their id; NULL: free */
+    uint64_t longest;    /* pages of the longest one */
+    GHashTable *logged;  /* set of RAMBlock *, ref'd */
+    const KvmSlotHooks *hooks;
+    KvmSlotStats stats;
+};
+
+static const KvmSlotHooks no_hooks;
+
+static int64_t page_size(void)
+{
+    return getpagesize();
+}
+
+/* ---- made and freed ---- */
+
+static void slot_free(void *p)
+{
+    KvmSlot *slot = p;
+
+    qemu_ram_unref(slot->rb);
+    g_free(slot);
+}
+
+/* A multiple of 1 GiB, so that pieces begin where huge pages do. */
+static uint64_t most_pages(void)
+{
+    return QEMU_ALIGN_DOWN(KVM_SLOT_MAX_PAGES,
+                           (UINT64_C(1) << 30) / page_size());
+}
+
+bool kvm_slot_bytes_check(uint64_t bytes, Error **errp)
+{
+    if (bytes && (bytes % page_size() || bytes < KVM_SLOT_MIN_BYTES ||
+                  bytes / page_size() > KVM_SLOT_MAX_PAGES)) {
+        g_autofree char *least = size_to_str(KVM_SLOT_MIN_BYTES);
+
+        error_setg(
+            errp,
+            "slot-size=%" PRIu64 " must be 0, or whole pages from %s to "
+            "the kernel's limit of %" PRIu64 " pages (%" PRIu64 " bytes)",
+            bytes, least, KVM_SLOT_MAX_PAGES, KVM_SLOT_MAX_PAGES * page_size());
+        return false;
+    }
+    return true;
+}
+
+KvmSlots *kvm_slots_new(KvmVm *vm, uint64_t slot_bytes)
+{
+    KvmSlots *s = g_new0(KvmSlots, 1);
+    pthread_rwlockattr_t attr;
+
+    s->vm = vm;
+    s->max_pages = slot_bytes ? slot_bytes / page_size() : most_pages();
+    s->slots = g_ptr_array_new();
+    s->by_block = g_ptr_array_new();
+    s->by_id = g_ptr_array_new();
+    s->logged = g_hash_table_new(NULL, NULL);
+    s->hooks = &no_hooks;
+    /* Collects follow each other closely: a change would wait for ever. */
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr,
+                                  PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&s->lock, &attr);
+    pthread_rwlockattr_destroy(&attr);
+    return s;
+}
+
+static void forget_logged(KvmSlots *s)
+{
+    GHashTableIter it;
+    gpointer rb;
+
+    g_hash_table_iter_init(&it, s->logged);
+    while (g_hash_table_iter_next(&it, &rb, NULL)) {
+        qemu_ram_unref(rb);
+    }
+    g_hash_table_remove_all(s->logged);
+}
+
+void kvm_slots_free(KvmSlots *s)
+{
+    g_ptr_array_set_free_func(s->slots, slot_free);
+    g_ptr_array_free(s->slots, TRUE);
+    g_ptr_array_free(s->by_block, TRUE);
+    g_ptr_array_free(s->by_id, TRUE);
+    forget_logged(s);
+    g_hash_table_destroy(s->logged);
+    pthread_rwlock_destroy(&s->lock);
+    g_free(s);
+}
+
+/* ---- indexes ---- */
+
+static KvmSlot *slot_at(const GPtrArray *a, guint i)
+{
+    return a->pdata[i];
+}
+
+static gint by_gpa(gconstpointer a, gconstpointer b)
+{
+    const KvmSlot *x = *(KvmSlot *const *)a, *y = *(KvmSlot *const *)b;
+
+    return x->gpa < y->gpa ? -1 : x->gpa > y->gpa;
+}
+
+static int compare_block(const KvmSlot *x, const RAMBlock *rb, uint64_t rb_page)
+{
+    if (x->rb != rb) {
+        return (uintptr_t)x->rb < (uintptr_t)rb ? -1 : 1;
+    }
+    return x->rb_page < rb_page ? -1 : x->rb_page > rb_page;
+}
+
+static gint by_block(gconstpointer a, gconstpointer b)
+{
+    const KvmSlot *x = *(KvmSlot *const *)a, *y = *(KvmSlot *const *)b;
+
+    return compare_block(x, y->rb, y->rb_page);
+}
+
+static void reindex(KvmSlots *s)
+{
+    g_ptr_array_set_size(s->by_block, 0);
+    g_ptr_array_sort(s->slots, by_gpa);
+    s->longest = 0;
+    for (guint i = 0; i < s->slots->len; i++) {
+        KvmSlot *slot = slot_at(s->slots, i);
+
+        g_ptr_array_add(s->by_block, slot);
+        s->longest = MAX(s->longest, slot->npages);
+    }
+    g_ptr_array_sort(s->by_block, by_block);
+}
+
+/* ---- one slot in the kernel ---- */
+
+static int tell_kernel(KvmVm *vm, const KvmSlot *slot, uint32_t flags,
+                       uint64_t npages)
+{
+    struct kvm_userspace_memory_region r = {
+        .slot = slot->id,
+        .flags = flags,
+        .guest_phys_addr = slot->gpa,
+        .memory_size = npages * page_size(),
+        .userspace_addr = (uintptr_t)slot->hva,
+    };
+
+    return kvm_vm_ioctl(vm, KVM_SET_USER_MEMORY_REGION, &r);
+}
+
+static void error_set_slot(const KvmSlot *slot, const char *what, int ret,
+                           Error **errp)
+{
+    if (!errp || *errp) {
+        return; /* the first one counts */
+    }
+    error_setg_errno(
+        errp, -ret,
+        "the kernel does not %s guest memory 0x%" PRIx64 "-0x%" PRIx64
+        " (%s, slot %u)",
+        what, slot->gpa, slot->gpa + slot->npages * page_size() - 1,
+        *qemu_ram_get_idstr(slot->rb) ? qemu_ram_get_idstr(slot->rb)
+                                      : "no name",
+        slot->id);
+}
+
+static bool take_id(KvmSlots *s, KvmSlot *slot, Error **errp)
+{
+    guint id = 0;
+
+    while (id < s->by_id->len && s->by_id->pdata[id]) {
+        id++;
+    }
+    if (id >= (guint)kvm_cap(KVM_HAS_NR_MEMSLOTS)) {
+        if (errp && !*errp) {
+            error_setg(errp,
+                       "guest memory needs more than the kernel's %d "
+                       "slots",
+                       kvm_cap(KVM_HAS_NR_MEMSLOTS));
+        }
+        return false;
+    }
+    if (id == s->by_id->len) {
+        g_ptr_array_add(s->by_id, NULL);
+    }
+    slot->id = id;
+    return true;
+}
+
+static void call_made(KvmSlots *s, KvmSlot *slot)
+{
+    if (s->hooks->made) {
+        s->hooks->made(s->vm, slot);
+    }
+}
+
+static void call_gone(KvmSlots *s, KvmSlot *slot)
+{
+    if (s->hooks->gone) {
+        s->hooks->gone(s->vm, slot);
+    }
+}
+
+/* Takes over @slot. */
+static bool make_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
+{
+    int ret;
+
+    if (!take_id(s, slot, errp)) {
+        slot_free(slot);
+        return false;
+    }
+    ret = tell_kernel(s->vm, slot, slot->flags, slot->npages);
+    if (ret < 0) {
+        error_set_slot(slot, "take", ret, errp);
+        slot_free(slot);
+        return false;
+    }
+    s->by_id->pdata[slot->id] = slot;
+    g_ptr_array_add(s->slots, slot);
+    s->stats.made++;
+    call_made(s, slot);
+    return true;
+}
+
+static bool remove_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
+{
+    int ret;
+
+    call_gone(s, slot);
+    ret = tell_kernel(s->vm, slot, 0, 0);
+    if (ret < 0) {
+        error_set_slot(slot, "give up", ret, errp);
+        call_made(s, slot); /* it is still there */
+        return false;
+    }
+    s->by_id->pdata[slot->id] = NULL;
+    g_ptr_array_remove(s->slots, slot);
+    s->stats.removed++;
+    slot_free(slot);
+    return true;
+}
+
+/* ---- from a layout to slots ---- */
+
+static KvmSlot *slot_new(const KvmSlots *s, const KvmRange *range,
+                         uint64_t page, uint64_t npages)
+{
+    KvmSlot *slot = g_new0(KvmSlot, 1);
+
+    slot->gpa = range->gpa + page * page_size();
+    slot->npages = npages;
+    slot->hva = range->hva + page * page_size();
+    slot->rb = qemu_ram_ref(range->rb);
+    slot->rb_page = range->rb_offset / page_size() + page;
+    slot->readonly = range->readonly;
+    if (slot->readonly) {
+        slot->flags |= KVM_MEM_READONLY;
+    } else if (g_hash_table_contains(s->logged, range->rb)) {
+        slot->flags |= KVM_MEM_LOG_DIRTY_PAGES;
+    }
+    return slot;
+}
+
+/* All slots that @layout asks for, by gpa. */
+static GPtrArray *wanted_slots(const KvmSlots *s, const GArray *layout)
+{
+    GPtrArray *wanted = g_ptr_array_new();
+
+    for (guint i = 0; i < layout->len; i++) {
+        const KvmRange *range = &g_array_index(layout, KvmRange, i);
+        uint64_t npages = range->size / page_size();
+
+        for (uint64_t page = 0; page < npages; page += s->max_pages) {
+            g_ptr_array_add(wanted, slot_new(s, range, page,
+                                             MIN(npages - page, s->max_pages)));
+        }
+    }
+    return wanted;
+}
+
+static bool same_slot(const KvmSlot *a, const KvmSlot *b)
+{
+    return a->gpa == b->gpa && a->npages == b->npages && a->hva == b->hva &&
+           a->rb == b->rb && a->rb_page == b->rb_page &&
+           a->readonly == b->readonly;
+}
+
+/*
+ * What is in both goes from @wanted; @gone receives what is in @s only. What
+ * is left in @wanted is new.
+ */
+static void compare(const KvmSlots *s, GPtrArray *wanted, GPtrArray *gone)
+{
+    g_autoptr(GPtrArray) added = g_ptr_array_new();
+    guint i = 0, k = 0;
+
+    while (i < s->slots->len || k < wanted->len) {
+        KvmSlot *old = i < s->slots->len ? slot_at(s->slots, i) : NULL;
+        KvmSlot *new = k < wanted->len ? slot_at(wanted, k) : NULL;
+
+        if (old && new &&same_slot(old, new)) {
+            slot_free(new);
+            i++;
+            k++;
+        } else if (old && (!new || old->gpa <= new->gpa)) {
+            g_ptr_array_add(gone, old);
+            i++;
+        } else {
+            g_ptr_array_add(added, new);
+            k++;
+        }
+    }
+    g_ptr_array_set_size(wanted, 0);
+    for (guint n = 0; n < added->len; n++) {
+        g_ptr_array_add(wanted, added->pdata[n]);
+    }
+}
+
+static hwaddr slot_last(const KvmSlot *slot)
+{
+    return slot->gpa + (slot->npages * page_size() - 1);
+}
+
+static bool any_overlap(const GPtrArray *a, const GPtrArray *b)
+{
+    guint i = 0, k = 0;
+
+    while (i < a->len && k < b->len) {
+        if (slot_last(slot_at(a, i)) < slot_at(b, k)->gpa) {
+            i++;
+        } else if (slot_last(slot_at(b, k)) < slot_at(a, i)->gpa) {
+            k++;
+        } else {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool any_logged(const GPtrArray *a)
+{
+    for (guint i = 0; i < a->len; i++) {
+        if (kvm_slot_is_logged(slot_at(a, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kvm_slots_apply(KvmVm *vm, const GArray *layout, Error **errp)
+{
+    ERRP_GUARD();
+    KvmSlots *s = vm->slots;
+    g_autoptr(GPtrArray) wanted = wanted_slots(s, layout);
+    g_autoptr(GPtrArray) gone = g_ptr_array_new();
+    bool gate, ok = true;
+
+    /* Read without the lock: only who has the BQL changes it. */
+    compare(s, wanted, gone);
+    if (!gone->len && !wanted->len) {
+        return true;
+    }
+    gate = any_overlap(gone, wanted) || any_logged(gone) || any_logged(wanted);
+    if (gate) {
+        kvm_gate_close(vm);
+    }
+    pthread_rwlock_wrlock(&s->lock);
+    s->stats.gate_closed += gate;
+    for (guint i = 0; i < gone->len; i++) {
+        ok &= remove_slot(s, slot_at(gone, i), errp);
+    }
+    for (guint i = 0; i < wanted->len; i++) {
+        ok &= make_slot(s, slot_at(wanted, i), errp);
+    }
+    reindex(s);
+    pthread_rwlock_unlock(&s->lock);
+    if (gate) {
+        kvm_gate_open(vm);
+    }
+    return ok;
+}
+
+void kvm_slots_set_hooks(KvmVm *vm, const KvmSlotHooks *hooks)
+{
+    KvmSlots *s = vm->slots;
+
+    pthread_rwlock_wrlock(&s->lock);
+    for (guint i = 0; i < s->slots->len; i++) {
+        call_gone(s, slot_at(s->slots, i));
+    }
+    s->hooks = hooks ? hooks : &no_hooks;
+    for (guint i = 0; i < s->slots->len; i++) {
+        call_made(s, slot_at(s->slots, i));
+    }
+    pthread_rwlock_unlock(&s->lock);
+}
+
+/* ---- logging ---- */
+
+static void call_log_changed(KvmSlots *s, KvmSlot *slot, bool on)
+{
+    if (s->hooks->log_changed) {
+        s->hooks->log_changed(s->vm, slot, on);
+    }
+}
+
+static bool set_slot_logging(KvmSlots *s, KvmSlot *slot, bool on, Error **errp)
+{
+    uint32_t flags = on ? slot->flags | KVM_MEM_LOG_DIRTY_PAGES
+                        : slot->flags & ~KVM_MEM_LOG_DIRTY_PAGES;
+    int ret;
+
+    if (on) {
+        call_log_changed(s, slot, true);
+    }
+    ret = tell_kernel(s->vm, slot, flags, slot->npages);
+    if (ret < 0) {
+        error_set_slot(slot, on ? "log writes to" : "stop logging writes to",
+                       ret, errp);
+        if (on) {
+            call_log_changed(s, slot, false);
+        }
+        return false;
+    }
+    slot->flags = flags;
+    s->stats.log_toggles++;
+    if (!on) {
+        call_log_changed(s, slot, false);
+    }
+    return true;
+}
+
+/* Those of @blocks whose state is not yet @on, and their slots. */
+static GHashTable *blocks_to_change(const KvmSlots *s, RAMBlock *const *blocks,
+                                    size_t nr_blocks, bool on)
+{
+    GHashTable *set = g_hash_table_new(NULL, NULL);
+
+    for (size_t i = 0; i < nr_blocks; i++) {
+        if (g_hash_table_contains(s->logged, blocks[i]) != on) {
+            g_hash_table_add(set, blocks[i]);
+        }
+    }
+    return set;
+}
+
+static void remember_logged(KvmSlots *s, GHashTable *blocks, bool on)
+{
+    GHashTableIter it;
+    gpointer rb;
+
+    g_hash_table_iter_init(&it, blocks);
+    while (g_hash_table_iter_next(&it, &rb, NULL)) {
+        if (on) {
+            g_hash_table_add(s->logged, qemu_ram_ref(rb));
+        } else {
+            g_hash_table_remove(s->logged, rb);
+            qemu_ram_unref(rb);
+        }
+    }
+}
+
+bool kvm_slots_set_logging(KvmVm *vm, RAMBlock *const *blocks, size_t nr_blocks,
+                           bool on, Error **errp)
+{
+    ERRP_GUARD();
+    KvmSlots *s = vm->slots;
+    g_autoptr(GHashTable) set = NULL;
+    bool ok = true;
+    guint i;
+
+    pthread_rwlock_wrlock(&s->lock);
+    set = blocks_to_change(s, blocks, nr_blocks, on);
+    for (i = 0; i < s->slots->len && (ok || !on); i++) {
+        KvmSlot *slot = slot_at(s->slots, i);
+
+        if (!slot->readonly && kvm_slot_is_logged(slot) != on &&
+            g_hash_table_contains(set, slot->rb)) {
+            ok &= set_slot_logging(s, slot, on, errp);
+        }
+    }
+    if (ok || !on) {
+        remember_logged(s, set, on);
+    } else {
+        /* None of them, then. What cannot be undone is logged in vain. */
+        while (i-- > 0) {
+            KvmSlot *slot = slot_at(s->slots, i);
+
+            if (kvm_slot_is_logged(slot) &&
+                g_hash_table_contains(set, slot->rb)) {
+                set_slot_logging(s, slot, false, NULL);
+            }
+        }
+    }
+    pthread_rwlock_unlock(&s->lock);
+    return ok;
+}
+
+/* ---- walks ---- */
+
+/* First in by_block that could show [first, …) of @rb. */
+static guint first_candidate(const KvmSlots *s, const RAMBlock *rb,
+                             uint64_t first)
+{
+    uint64_t from = first > s->longest ? first - s->longest : 0;
+    guint lo = 0, hi = s->by_block->len;
+
+    while (lo < hi) {
+        guint mid = lo + (hi - lo) / 2;
+
+        if (compare_block(slot_at(s->by_block, mid), rb, from) < 0) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+static void walk_block(KvmSlots *s, RAMBlock *rb, uint64_t first, uint64_t end,
+                       bool logged_only, KvmSlotPartFunc *fn, void *opaque)
+{
+    for (guint i = first_candidate(s, rb, first); i < s->by_block->len; i++) {
+        KvmSlot *slot = slot_at(s->by_block, i);
+        uint64_t from = MAX(first, slot->rb_page);
+        uint64_t to = MIN(end, slot->rb_page + slot->npages);
+
+        if (slot->rb != rb || slot->rb_page >= end) {
+            break;
+        }
+        if (from < to && (!logged_only || kvm_slot_is_logged(slot))) {
+            KvmSlotPart part = { .slot = slot,
+                                 .slot_page = from - slot->rb_page,
+                                 .rb_page = from,
+                                 .npages = to - from };
+
+            fn(s->vm, &part, opaque);
+        }
+    }
+}
+
+static void walk_all(KvmSlots *s, bool logged_only, KvmSlotPartFunc *fn,
+                     void *opaque)
+{
+    for (guint i = 0; i < s->slots->len; i++) {
+        KvmSlot *slot = slot_at(s->slots, i);
+        KvmSlotPart part = { .slot = slot,
+                             .rb_page = slot->rb_page,
+                             .npages = slot->npages };
+
+        if (!logged_only || kvm_slot_is_logged(slot)) {
+            fn(s->vm, &part, opaque);
+        }
+    }
+}
+
+void kvm_slots_foreach_range(KvmVm *vm, RAMBlock *rb, ram_addr_t start,
+                             ram_addr_t length, bool logged_only,
+                             KvmSlotPartFunc *fn, void *opaque)
+{
+    KvmSlots *s = vm->slots;
+
+    pthread_rwlock_rdlock(&s->lock);
+    if (!rb) {
+        walk_all(s, logged_only, fn, opaque);
+    } else if (length) {
+        walk_block(s, rb, start / page_size(),
+                   DIV_ROUND_UP(start + length, page_size()), logged_only, fn,
+                   opaque);
+    }
+    pthread_rwlock_unlock(&s->lock);
+}
+
+unsigned kvm_slots_count(KvmVm *vm, bool logged_only)
+{
+    KvmSlots *s = vm->slots;
+    unsigned n = 0;
+
+    pthread_rwlock_rdlock(&s->lock);
+    for (guint i = 0; i < s->slots->len; i++) {
+        n += !logged_only || kvm_slot_is_logged(slot_at(s->slots, i));
+    }
+    pthread_rwlock_unlock(&s->lock);
+    return n;
+}
+
+bool kvm_slots_find(KvmVm *vm, uint32_t id, uint64_t page, KvmSlotPart *part)
+{
+    KvmSlots *s = vm->slots;
+    KvmSlot *slot = NULL;
+
+    pthread_rwlock_rdlock(&s->lock);
+    if (id < s->by_id->len) {
+        slot = slot_at(s->by_id, id);
+    }
+    if (slot && page < slot->npages) {
+        *part = (KvmSlotPart){ .slot = slot,
+                               .slot_page = page,
+                               .rb_page = slot->rb_page + page,
+                               .npages = slot->npages - page };
+    } else {
+        slot = NULL;
+    }
+    pthread_rwlock_unlock(&s->lock);
+    return slot != NULL;
+}
+
+KvmSlotStats kvm_slots_stats(KvmVm *vm)
+{
+    KvmSlots *s = vm->slots;
+    KvmSlotStats stats;
+
+    pthread_rwlock_rdlock(&s->lock);
+    stats = s->stats;
+    pthread_rwlock_unlock(&s->lock);
+    return stats;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vCPUs: the kernel's part of one, how it enters and leaves the guest, and its
+ * thread. The hand-over of enter(), leave() and kvm_vcpu_kick() is the one of
+ * kvm-int.h.
+ */
+#include "qemu/osdep.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "qemu/error.h"
+#include "qemu/main-loop.h"
+#include "system/runstate.h"
+
+#include "kvm-arch.h"
+#include "kvm-caps.h"
+#include "kvm-irqchip.h"
+
+/* Ends KVM_RUN of the thread it is sent to. Ours alone: glib uses none. */
+#define KICK_SIGNAL SIGUSR1
+
+/* ---- made and freed ---- */
+
+static size_t ring_bytes(const KvmVm *vm)
+{
+    return (size_t)vm->ring_entries * sizeof(DirtyGfn);
+}
+
+static bool map(KvmVcpu *v, Error **errp)
+{
+    KvmVm *vm = v->vm;
+    void *p;
+    int ret = kvm_fd_mmap(v->fd, vm->run_size, 0, &p);
+
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "cannot map the state of vCPU %lu", v->id);
+        return false;
+    }
+    v->run = p;
+    if (vm->kind == KVM_LOG_RING) {
+        ret = kvm_fd_mmap(
+            v->fd, ring_bytes(vm),
+            (off_t)KVM_DIRTY_LOG_PAGE_OFFSET * (off_t)getpagesize(), &p);
+        if (ret < 0) {
+            error_setg_errno(errp, -ret,
+                             "cannot map the dirty ring of vCPU %lu", v->id);
+            return false;
+        }
+        v->ring = p;
+    }
+    return true;
+}
+
+KvmVcpu *kvm_vcpu_new(KvmVm *vm, unsigned long id, CPUState *cs, Error **errp)
+{
+    KvmVcpu *v = g_new0(KvmVcpu, 1);
+
+    v->vm = vm;
+    v->cs = cs;
+    v->id = id;
+    v->fd = kvm_vm_ioctl(vm, KVM_CREATE_VCPU, id);
+    if (v->fd < 0) {
+        error_setg_errno(errp, -v->fd, "cannot create vCPU %lu%s", id,
+                         v->fd == -EINVAL ? " (the kernel's KVM takes a "
+                                            "limited number)"
+                                          : "");
+    }
+    if (v->fd < 0 || !map(v, errp) || !kvm_arch_init_vcpu(v, errp)) {
+        kvm_vcpu_free(v);
+        return NULL;
+    }
+    QEMU_LOCK_GUARD(&vm->lock);
+    g_ptr_array_add(vm->vcpus, v);
+    return v;
+}
+
+void kvm_vcpu_free(KvmVcpu *v)
+{
+    assert(!atomic_load(&v->in_run) && !v->has_thread);
+    WITH_QEMU_LOCK_GUARD(&v->vm->lock)
+    {
+        g_ptr_array_remove(v->vm->vcpus, v);
+    }
+    kvm_arch_destroy_vcpu(v);
+    if (v->ring) {
+        munmap(v->ring, ring_bytes(v->vm));
+    }
+    if (v->run) {
+        munmap(v->run, v->vm->run_size);
+    }
+    if (v->fd >= 0) {
+        close(v->fd);
+    }
+    g_free(v);
+}
+
+/* ---- in and out of the guest ---- */
+
+static _Atomic uint8_t *immediate_exit(KvmVcpu *v)
+{
+    return (_Atomic uint8_t *)&v->run->immediate_exit;
+}
+
+void kvm_vcpu_kick_locked(KvmVcpu *v)
+{
+    /* Sequentially consistent, all of them: pairs with enter(). */
+    atomic_store(immediate_exit(v), 1);
+    if (atomic_load(&v->in_run) && v->has_thread) {
+        pthread_kill(v->thread, KICK_SIGNAL);
+    }
+}
+
+void kvm_vcpu_kick(KvmVcpu *v)
+{
+    atomic_store(immediate_exit(v), 1);
+    if (atomic_load(&v->in_run)) {
+        QEMU_LOCK_GUARD(&v->vm->lock); /* its thread does not end meanwhile */
+        kvm_vcpu_kick_locked(v);
+    }
+}
+
+static void on_kick_signal(int sig)
+{
+    /* KVM_RUN has ended, or finds immediate_exit: that is all. */
+}
+
+void kvm_vcpu_attach_thread(KvmVcpu *v)
+{
+    struct sigaction sa = { .sa_handler = on_kick_signal,
+                            .sa_flags = SA_RESTART };
+    sigset_t set;
+
+    sigaction(KICK_SIGNAL, &sa, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, KICK_SIGNAL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    QEMU_LOCK_GUARD(&v->vm->lock);
+    v->thread = pthread_self();
+    v->has_thread = true;
+}
+
+void kvm_vcpu_detach_thread(KvmVcpu *v)
+{
+    QEMU_LOCK_GUARD(&v->vm->lock);
+    v->has_thread = false;
+}
+
+static void leave(KvmVcpu *v)
+{
+    atomic_store(&v->in_run, false);
+    if (atomic_load(&v->vm->gate)) {
+        QEMU_LOCK_GUARD(&v->vm->lock);
+        qemu_cond_broadcast(&v->vm->changed);
+    }
+}
+
+static void wait_at_gate(KvmVm *vm)
+{
+    QEMU_LOCK_GUARD(&vm->lock);
+    while (atomic_load(&vm->gate)) {
+        qemu_cond_wait(&vm->changed, &vm->lock);
+    }
+}
+
+/* False: it must not run. */
+static bool enter(KvmVcpu *v)
+{
+    for (;;) {
+        /* What was asked until here is looked at below. */
+        atomic_exchange(immediate_exit(v), 0);
+        atomic_store(&v->in_run, true);
+        if (!atomic_load(&v->vm->gate)) {
+            break;
+        }
+        leave(v);
+        wait_at_gate(v->vm);
+    }
+    if (!v->cs || !atomic_load(&v->cs->exit_request)) {
+        return true;
+    }
+    if (v->io_pending) {
+        atomic_store(immediate_exit(v), 1); /* complete it, no more */
+        return true;
+    }
+    leave(v);
+    return false;
+}
+
+/* Does the kernel wait for an answer to this exit? */
+static bool exit_needs_completion(uint32_t reason)
+{
+    return reason == KVM_EXIT_IO || reason == KVM_EXIT_MMIO ||
+           reason == KVM_EXIT_HYPERCALL || reason == KVM_EXIT_X86_RDMSR ||
+           reason == KVM_EXIT_X86_WRMSR;
+}
+
+int kvm_vcpu_run(KvmVcpu *v)
+{
+    int ret;
+
+    kvm_arch_pre_run(v);
+    if (!enter(v)) {
+        return -EINTR;
+    }
+    ret = kvm_vcpu_ioctl(v, KVM_RUN, 0);
+    v->io_pending = ret == 0 && exit_needs_completion(v->run->exit_reason);
+    leave(v);
+    atomic_fetch_add_explicit(&v->exits, 1, memory_order_relaxed);
+    kvm_arch_post_run(v);
+    kvm_coalesced_flush(v);
+    return ret < 0 ? ret : 0;
+}
+
+/* ---- its thread ---- */
+
+static bool put_runtime_registers(KvmVcpu *v)
+{
+    g_autoptr(Error) err = NULL;
+
+    if (!v->regs_in_env) {
+        return true;
+    }
+    if (!kvm_arch_put_registers(v, KVM_PUT_RUNTIME, &err)) {
+        kvm_internal_error(v, "%s", error_get_pretty(err));
+        return false;
+    }
+    v->regs_in_env = false;
+    return true;
+}
+
+/* Broken: stop, without another word. */
+static void stop_broken(CPUState *cpu)
+{
+    BQL_LOCK_GUARD();
+    vm_stop(RUN_STATE_INTERNAL_ERROR);
+}
+
+static void run_guest(CPUState *cpu)
+{
+    KvmVcpu *v = kvm_vcpu(cpu);
+    int ret;
+
+    if (v->vm->irqchip == KVM_IRQCHIP_OFF) {
+        cpu->halted = 0; /* vcpu_thread_wait() found something to do */
+    }
+    for (;;) {
+        if (atomic_load(&v->vm->broken)) {
+            stop_broken(cpu);
+            return;
+        }
+        if (!put_runtime_registers(v)) {
+            return;
+        }
+        ret = kvm_vcpu_run(v);
+        if (ret == 0) {
+            if (kvm_handle_exit(v) == KVM_LEAVE) {
+                return;
+            }
+        } else if (ret != -EINTR && ret != -EAGAIN) {
+            kvm_run_failed(v, ret);
+            return;
+        } else if (vcpu_must_exit(cpu)) {
+            return;
+        }
+    }
+}
+
+/* The BQL is given up in the middle: more than the analysis can follow. */
+static void *TSA_NO_CHECK kvm_vcpu_thread(void *opaque)
+{
+    CPUState *cpu = opaque;
+
+    vcpu_thread_begin(cpu);
+    kvm_vcpu_attach_thread(kvm_vcpu(cpu));
+    while (vcpu_thread_wait(cpu)) {
+        bql_unlock();
+        vcpu_run_begin(cpu);
+        run_guest(cpu);
+        vcpu_run_end(cpu);
+        bql_lock();
+    }
+    kvm_vcpu_detach_thread(kvm_vcpu(cpu));
+    vcpu_thread_end(cpu);
+    return NULL;
+}
+
+static bool create_vcpu_thread(CPUState *cpu, Error **errp)
+{
+    g_autofree char *name = vcpu_thread_name(cpu, "KVM");
+    KvmVcpu *v = kvm_vcpu_new(kvm_vm(), cpu->cpu_index, cpu, errp);
+
+    if (!v) {
+        return false;
+    }
+    cpu->accel_data = v;
+    if (!qemu_thread_create(cpu->thread, name, kvm_vcpu_thread, cpu,
+                            QEMU_THREAD_JOINABLE, errp)) {
+        cpu->accel_data = NULL;
+        kvm_vcpu_free(v);
+        return false;
+    }
+    return true;
+}
+
+static void kick_vcpu_thread(CPUState *cpu)
+{
+    KvmVcpu *v = kvm_vcpu(cpu);
+
+    if (v) {
+        kvm_vcpu_kick(v);
+    }
+}
+
+/* With an irqchip a halted vCPU waits in KVM_RUN. */
+static bool cpu_thread_is_idle(CPUState *cpu)
+{
+    return kvm_vcpu(cpu)->vm->irqchip == KVM_IRQCHIP_OFF &&
+           !kvm_arch_has_work(kvm_vcpu(cpu));
+}
+
+/* ---- registers, here or in the kernel ---- */
+
+static void state_lost(CPUState *cpu, const char *what, Error *err)
+{
+    error_reportf_err(err, "KVM: cannot %s the state of vCPU %d: ", what,
+                      cpu->cpu_index);
+    if (runstate_is_running()) {
+        qemu_system_vmstop_request(RUN_STATE_INTERNAL_ERROR);
+    }
+}
+
+static void get_state(CPUState *cpu, run_on_cpu_data data)
+{
+    KvmVcpu *v = kvm_vcpu(cpu);
+    Error *err = NULL;
+
+    if (v->regs_in_env) {
+        return;
+    }
+    if (!kvm_arch_get_registers(v, &err)) {
+        state_lost(cpu, "read", err);
+        return;
+    }
+    v->regs_in_env = true;
+}
+
+static void put_state(CPUState *cpu, run_on_cpu_data data)
+{
+    KvmVcpu *v = kvm_vcpu(cpu);
+    Error *err = NULL;
+
+    if (!kvm_arch_put_registers(v, data.host_int, &err)) {
+        state_lost(cpu, "set", err);
+        return;
+    }
+    v->regs_in_env = false;
+}
+
+static void forget_state(CPUState *cpu, run_on_cpu_data data)
+{
+    kvm_vcpu(cpu)->regs_in_env = true;
+}
+
+static void synchronize_state(CPUState *cpu)
+{
+    if (!kvm_vcpu(cpu)->regs_in_env) {
+        run_on_cpu(cpu, get_state, RUN_ON_CPU_NULL);
+    }
+}
+
+static void synchronize_post_reset(CPUState *cpu)
+{
+    run_on_cpu(cpu, put_state, RUN_ON_CPU_HOST_INT(KVM_PUT_RESET));
+}
+
+static void synchronize_post_init(CPUState *cpu)
+{
+    run_on_cpu(cpu, put_state, RUN_ON_CPU_HOST_INT(KVM_PUT_FULL));
+}
+
+static void synchronize_pre_loadvm(CPUState *cpu)
+{
+    run_on_cpu(cpu, forget_state, RUN_ON_CPU_NULL);
+}
+
+const AccelOps kvm_accel_ops = {
+    .create_vcpu_thread = create_vcpu_thread,
+    .kick_vcpu_thread = kick_vcpu_thread,
+    .cpu_thread_is_idle = cpu_thread_is_idle,
+    .synchronize_state = synchronize_state,
+    .synchronize_post_reset = synchronize_post_reset,
+    .synchronize_post_init = synchronize_post_init,
+    .synchronize_pre_loadvm = synchronize_pre_loadvm,
+};
