@@ -235,6 +235,18 @@ void migration_new_target(MigrationPair *p)
     migration_start_target(p);
 }
 
+void migration_turn_round(MigrationPair *p)
+{
+    uint8_t *ram = p->src_ram;
+
+    qtest_quit(p->src);
+    p->src = p->dst;
+    p->dst = NULL;
+    p->src_ram = p->dst_ram;
+    p->dst_ram = ram;
+    p->swapped = !p->swapped;
+}
+
 /* --------------------------------------------------------- migrating */
 
 void migration_set_cap(QTestState *s, const char *cap, bool on)

@@ -128,5 +128,7 @@ void migration_check_guest(MigrationPair *p, bool dst);
 void migration_assert_guest_runs(MigrationPair *p, bool dst);
 /* End the old target, whatever it is up to, and start a new one. */
 void migration_new_target(MigrationPair *p);
+/* End the source; the target is the source of the next migration. */
+void migration_turn_round(MigrationPair *p);
 
 #endif /* TESTS_MIGRATION_FRAMEWORK_H */

@@ -307,7 +307,6 @@ static void run_loop(const MigrationTest *tests, unsigned n)
     p = migration_pair_new(&tests[0]);
     migration_start_source(p);
     for (unsigned i = 0; i < n; i++) {
-        uint8_t *ram = p->src_ram;
         bool done = false;
 
         p->test = &tests[i % 2];
@@ -334,12 +333,7 @@ static void run_loop(const MigrationTest *tests, unsigned n)
         g_autoptr(json_object)
             cont = qtest_qmp_ok(p->dst, "{'execute':'cont'}");
 
-        qtest_quit(p->src);
-        p->src = p->dst;
-        p->dst = NULL;
-        p->src_ram = p->dst_ram;
-        p->dst_ram = ram;
-        p->swapped = !p->swapped;
+        migration_turn_round(p);
     }
     g_test_message("%u migrations, %u of them cancelled first", n, cancelled);
     qtest_quit(p->src);

@@ -86,11 +86,13 @@ static void pit_start(void)
     uint32_t count = PIT_HZ / (uint32_t)tick_hz;
 
     *lapic(LAPIC_SVR) = 0x100 | VECTOR_SPURIOUS;
-    *lapic(LAPIC_LVT_LINT0) = 0x700; /* ExtINT: the PIC's */
+    /* The first word lets all in, and vectors are not yet as wanted. */
+    *lapic(LAPIC_LVT_LINT0) = 0x10700;
     for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         outb(words[i][0], words[i][1]);
     }
-    outb(0x43, 0x34); /* counter 0, both bytes, rate generator */
+    *lapic(LAPIC_LVT_LINT0) = 0x700; /* ExtINT: the PIC's */
+    outb(0x43, 0x34);                /* counter 0, both bytes, rate generator */
     outb(0x40, count & 0xff);
     outb(0x40, (uint8_t)(count >> 8));
 }

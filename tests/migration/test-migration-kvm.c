@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Migration of x86-64 guests under KVM: what only such a machine has. Its
+ * clocks go on and never step back, its timers tick on, a boot sector counts
+ * on, a sleeping machine stays asleep.
+ *
+ * MIGRATION_TEST_ACCEL says by which kind of tracking (meson.build runs all).
+ */
+#include "qemu/osdep.h"
+
+#include "framework.h"
+#include "guest-check.h"
+#include "guest-machine.h"
+
+#define ROUNDS 5
+#define PIT_HZ 1193182
+
+static const char *const caps_return_path[] = { "return-path", NULL };
+
+static void qmp(QTestState *s, const char *command)
+{
+    g_autoptr(json_object) r = qtest_qmp_ok(s, "{'execute':'%s'}", command);
+}
+
+/* ------------------------------------------------------------- clocks */
+
+/* Until each vCPU that ticks has ticked @more times more. */
+static void wait_ticks(const uint8_t *ram, unsigned nr_cpus, uint64_t more)
+{
+    gint64 end = g_get_monotonic_time() + 30 * G_USEC_PER_SEC;
+
+    for (unsigned cpu = 0; cpu < nr_cpus; cpu++) {
+        const volatile struct clock_page *p = clocks_page(ram, cpu);
+        uint64_t before = p->ticks;
+
+        while (p->ticks < before + more) {
+            if (g_get_monotonic_time() > end) {
+                g_error("vCPU %u does not tick any more: %" PRIu64, cpu,
+                        p->ticks);
+            }
+            g_usleep(1000);
+        }
+    }
+}
+
+static void look_before(MigrationPair *p)
+{
+    wait_ticks(p->src_ram, p->test->guest_cpus, 50);
+}
+
+/* The target has been stopped by now. */
+static void look_after(MigrationPair *p)
+{
+    qmp(p->dst, "cont");
+    wait_ticks(p->dst_ram, p->test->guest_cpus, 50);
+    qmp(p->dst, "stop");
+    migration_check_guest(p, true);
+}
+
+static const MigrationTest periodic_test = {
+    .name = "/migration/kvm/clocks-and-periodic-local-timers",
+    .guest = "clocks",
+    .guest_args = "cpus=2 tick=lapic hz=200",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .prepare = look_before,
+    .after = look_after,
+};
+
+/* Each interrupt arms the next: a lost one would have been the last. */
+static const MigrationTest oneshot_test = {
+    .name = "/migration/kvm/clocks-and-one-shot-local-timers",
+    .guest = "clocks",
+    .guest_args = "cpus=2 tick=oneshot hz=1000",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .caps = caps_return_path,
+    .prepare = look_before,
+    .after = look_after,
+};
+
+/*
+ * A guest with a PIT goes back and forth. Its ticks must be as many as the
+ * time that its own clock counted. KVM's PIT makes up for ticks that were held
+ * up, but does not tell how many those are, so that they stay behind: no more
+ * than the longest gap between two ticks.
+ */
+static double ticks_missing(MigrationPair *p)
+{
+    const volatile struct clock_page *c = clocks_page(p->src_ram, 0);
+    double hz = (double)PIT_HZ / (double)(PIT_HZ / c->tick_hz);
+
+    g_assert_cmpint(c->begin, ==, c->end);
+    return (double)(c->now_kvm_ns - c->first_kvm_ns) * 1e-9 * hz -
+           (double)c->now_ticks;
+}
+
+static double held_up(MigrationPair *p)
+{
+    volatile struct clock_page *c = clocks_page(p->src_ram, 0);
+    double ticks = (double)c->longest_tick_gap * (double)c->tick_hz /
+                   (double)c->tsc_hz;
+
+    c->longest_tick_gap = 0;
+    return ticks;
+}
+
+static const MigrationTest pit_test = {
+    .name = "/migration/kvm/no-tick-is-lost",
+    .guest = "clocks",
+    .guest_args = "tick=pit hz=1000",
+    .ram_mib = 64,
+};
+
+/* A look at the clocks must have begun and ended: stop again until so. */
+static void stop_between_looks(QTestState *s, const uint8_t *ram)
+{
+    const volatile struct clock_page *c = clocks_page(ram, 0);
+
+    qmp(s, "stop");
+    for (int i = 0; i < 100 && c->begin != c->end; i++) {
+        qmp(s, "cont");
+        qmp(s, "stop");
+    }
+}
+
+static void move(MigrationPair *p)
+{
+    migration_new_target(p);
+    migration_target_listen(p);
+    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':500");
+    migration_go(p);
+    migration_wait(p->src, "completed");
+    migration_wait(p->dst, "completed");
+    migration_turn_round(p);
+}
+
+static void test_ticks(void)
+{
+    double missing, before, may_miss;
+    MigrationPair *p;
+
+    if (!migration_guests_work()) {
+        g_test_skip(guest_machine_why_not());
+        return;
+    }
+    p = migration_pair_new(&pit_test);
+    migration_start_source(p);
+    wait_ticks(p->src_ram, 1, 100);
+    stop_between_looks(p->src, p->src_ram);
+    before = ticks_missing(p);
+    g_assert_cmpfloat(ABS(before), <, 5);
+    qmp(p->src, "cont");
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        held_up(p);
+        wait_ticks(p->src_ram, 1, 100);
+        move(p);
+        wait_ticks(p->src_ram, 1, 100);
+        stop_between_looks(p->src, p->src_ram);
+        missing = ticks_missing(p);
+        may_miss = 3 + held_up(p);
+        g_test_message("move %u: %.1f ticks are missing; %.1f more may", i,
+                       missing, before + may_miss - missing);
+        g_assert_cmpfloat(missing, <=, before + may_miss);
+        g_assert_cmpfloat(missing, >=, before - 3);
+        before = missing;
+        migration_check_guest(p, false);
+        qmp(p->src, "cont");
+    }
+    qtest_quit(p->src);
+    p->src = NULL;
+    migration_pair_free(p);
+}
+
+/* -------------------------------------------------------- boot sector */
+
+static void let_it_go_after_pass_2(MigrationPair *p)
+{
+    migration_wait_pass(p->src, 2);
+    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+}
+
+static const MigrationTest sector_test = {
+    .name = "/migration/kvm/boot-sector-counts-on",
+    .guest = "counter-sector",
+    .guest_args = "ws=8",
+    .ram_mib = 64,
+    .params = "'max-bandwidth':20000000,'downtime-limit':0",
+    .during = let_it_go_after_pass_2,
+};
+
+static void wait_asleep(MigrationPair *p)
+{
+    gint64 end = g_get_monotonic_time() + 30 * G_USEC_PER_SEC;
+
+    for (;;) {
+        g_autoptr(json_object)
+            r = qtest_qmp_ok(p->src, "{'execute':'query-status'}");
+
+        if (g_str_equal(json_path_str(r, "status"), "suspended")) {
+            return;
+        }
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_usleep(5000);
+    }
+}
+
+static void wake_target(MigrationPair *p)
+{
+    migration_wait(p->src, "completed");
+    migration_wait(p->dst, "completed");
+    qtest_assert_status(p->dst, "suspended");
+    migration_check_guest(p, true);
+    qmp(p->dst, "system_wakeup");
+    migration_assert_guest_runs(p, true);
+    qtest_assert_status(p->dst, "running");
+    qmp(p->dst, "stop");
+    migration_check_guest(p, true);
+}
+
+static const MigrationTest asleep_test = {
+    .name = "/migration/kvm/asleep-stays-asleep-until-woken",
+    .guest = "counter-sector-suspend",
+    .guest_args = "ws=8",
+    .ram_mib = 64,
+    .prepare = wait_asleep,
+    .during = wake_target,
+    .end = MIGRATION_LEFT_TO_HOOKS,
+};
+
+static void add_tests(void)
+{
+    migration_test_add(&periodic_test);
+    migration_test_add(&oneshot_test);
+    g_test_add_func(pit_test.name, test_ticks);
+    migration_test_add(&sector_test);
+    migration_test_add(&asleep_test);
+}
+
+int main(int argc, char **argv)
+{
+    return migration_test_main(argc, argv, add_tests);
+}
