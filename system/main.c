@@ -7,7 +7,7 @@
  *  3. machine object and accelerator, so that wrong settings end it early
  *  4. sockets: chardevs and monitors listen from here on
  *  5. memory back ends, qtest, serial lines
- *  6. RAM and the board
+ *  6. RAM, the board, devices of the user's
  *  7. reset; then the VM starts, waits (-S), or waits for a stream (-incoming)
  *  8. the waiting parent is let go, and the main loop runs until the end
  */
@@ -126,7 +126,9 @@ static bool start_vm(Options *o, Error **errp)
         runstate_set(RUN_STATE_INMIGRATE);
     }
     cpu_timers_register();
-    if (!machine_run_board_init(current_machine(), errp)) {
+    if (!start_drives(o, errp) ||
+        !machine_run_board_init(current_machine(), errp) ||
+        !start_devices(o, errp)) {
         return false;
     }
     if (o->only_migratable && savevm_unmigratable()) {

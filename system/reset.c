@@ -14,6 +14,7 @@ typedef struct ResetEntry {
 
 /* In order of registration; guarded by the BQL. One machine per process. */
 static GList *reset_handlers;
+static bool waking_up;
 
 void qemu_register_reset(QEMUResetHandler *func, void *opaque)
 {
@@ -61,4 +62,16 @@ void qemu_system_reset(ShutdownCause reason)
         qapi_event_send_reset(shutdown_caused_by_guest(reason), reason);
     }
     cpu_synchronize_all_post_reset();
+}
+
+bool qemu_reset_is_wakeup(void)
+{
+    return waking_up;
+}
+
+void qemu_system_wakeup_reset(void)
+{
+    waking_up = true;
+    qemu_system_reset(SHUTDOWN_CAUSE_NONE);
+    waking_up = false;
 }

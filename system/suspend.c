@@ -52,7 +52,7 @@ bool qemu_system_wakeup_request(WakeupReason reason, Error **errp)
     if (!(wakeup.reasons & (1u << reason))) {
         return true;
     }
-    qemu_system_reset(SHUTDOWN_CAUSE_NONE);
+    qemu_system_wakeup_reset();
     notifier_list_notify(&wakeup.notifiers, &reason);
     runstate_set(RUN_STATE_RUNNING);
     resume_all_vcpus();

@@ -24,11 +24,12 @@ typedef struct Rom {
 static struct {
     GSList *list;
     bool registered; /* the reset handler */
+    bool spare;      /* guarded by the BQL */
 } roms;
 
 static void rom_reset(void *opaque)
 {
-    if (qemu_reset_must_spare_ram()) {
+    if (roms.spare || qemu_reset_must_spare_ram()) {
         return;
     }
     for (GSList *l = roms.list; l; l = l->next) {
@@ -42,6 +43,11 @@ static void rom_reset(void *opaque)
                               rom->size - rom->len, MEMTXATTRS_UNSPECIFIED);
         }
     }
+}
+
+void rom_spare_memory(bool spare)
+{
+    roms.spare = spare;
 }
 
 static void rom_free(void *p)

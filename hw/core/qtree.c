@@ -5,6 +5,7 @@
 #include "qemu/osdep.h"
 
 #include "hw/hmp.h"
+#include "hw/isa/isa.h"
 #include "hw/sysbus.h"
 #include "qemu/error.h"
 #include "qemu/monitor-sink.h"
@@ -48,21 +49,48 @@ static void print_property(const Property *prop, void *opaque)
     }
 }
 
-static int print_device(Object *obj, void *opaque)
+static void print_device(Object *obj, Monitor *mon)
 {
-    PrintContext ctx = { opaque, obj };
+    PrintContext ctx = { mon, obj };
+
+    monitor_printf(mon, "  dev: %s, id \"%s\"\n", object_get_typename(obj),
+                   DEVICE(obj)->id ? DEVICE(obj)->id : "");
+    qdev_gpio_foreach(DEVICE(obj), print_lines, &ctx);
+    object_class_property_foreach(object_get_class(obj), print_property, &ctx);
+}
+
+static int print_isa_device(Object *obj, void *opaque)
+{
+    ISADevice *dev;
+
+    if (!object_dynamic_cast(obj, TYPE_ISA_DEVICE)) {
+        return 0;
+    }
+    dev = ISA_DEVICE(obj);
+    print_device(obj, opaque);
+    for (int i = 0; i < dev->num_ports; i++) {
+        monitor_printf(opaque, "    isa %04x/%04x\n", dev->port[i].base,
+                       (unsigned)memory_region_size(dev->port[i].io));
+    }
+    return 0;
+}
+
+/* All that is on no other bus. */
+static int print_system_device(Object *obj, void *opaque)
+{
     SysBusDevice *dev;
 
+    if (!object_dynamic_cast(obj, TYPE_DEVICE) ||
+        object_dynamic_cast(obj, TYPE_ISA_DEVICE)) {
+        return 0;
+    }
+    print_device(obj, opaque);
     if (!object_dynamic_cast(obj, TYPE_SYS_BUS_DEVICE)) {
         return 0;
     }
     dev = SYS_BUS_DEVICE(obj);
-    monitor_printf(ctx.mon, "  dev: %s, id \"%s\"\n", object_get_typename(obj),
-                   DEVICE(obj)->id ? DEVICE(obj)->id : "");
-    qdev_gpio_foreach(DEVICE(obj), print_lines, &ctx);
-    object_class_property_foreach(object_get_class(obj), print_property, &ctx);
     for (int i = 0; i < dev->num_mmio; i++) {
-        monitor_printf(ctx.mon, "    mmio %016" PRIx64 "/%016" PRIx64 "\n",
+        monitor_printf(opaque, "    mmio %016" PRIx64 "/%016" PRIx64 "\n",
                        dev->mmio[i].addr,
                        memory_region_size(dev->mmio[i].memory));
     }
@@ -72,7 +100,12 @@ static int print_device(Object *obj, void *opaque)
 static void hmp_info_qtree(Monitor *mon, json_object *args)
 {
     monitor_printf(mon, "bus: main-system-bus\n  type System\n");
-    object_child_foreach_recursive(object_get_root(), print_device, mon);
+    object_child_foreach_recursive(object_get_root(), print_system_device, mon);
+    if (isa_bus_present()) {
+        monitor_printf(mon, "bus: isa.0\n  type ISA\n");
+        object_child_foreach_recursive(object_get_root(), print_isa_device,
+                                       mon);
+    }
 }
 
 const HMPCommand hmp_hw_info_commands[] = {

@@ -56,6 +56,9 @@ struct MachineClass {
     unsigned minimum_page_bits;      /* target pages; 0: the target's least */
     bool is_default;
     bool no_serial; /* -nodefaults or not, it has no port to give */
+    bool has_ide;   /* -drive may name an image for it */
+    /* Optional: after the user's devices were made. */
+    bool (*devices_done)(MachineState *ms, Error **errp);
     /*
      * Called for `dumpdtb` and the loader: the device tree, NULL if none;
      * owned by the machine.

@@ -42,6 +42,13 @@ typedef struct LoadedImage {
 bool rom_add_blob(const char *name, void *data, uint64_t len, uint64_t size,
                   hwaddr addr, const LoaderRam *ram, Error **errp);
 
+/*
+ * Have resets write nothing while @spare: RAM is the guest's (it wakes from
+ * sleep). By a reset handler that runs before the loader's, which is registered
+ * with the first blob.
+ */
+void rom_spare_memory(bool spare);
+
 /* Forget all blobs: for tests. */
 void rom_clear(void);
 

@@ -30,5 +30,9 @@ void qemu_system_reset(ShutdownCause reason);
  * load anything into RAM then (it may be shared with the running source).
  */
 bool qemu_reset_must_spare_ram(void);
+/* True in handlers while the guest wakes from sleep. */
+bool qemu_reset_is_wakeup(void);
+/* Such a reset, without event: the whole of it. For suspend.c. */
+void qemu_system_wakeup_reset(void);
 
 #endif /* SYSTEM_RESET_H */

@@ -29,6 +29,8 @@ typedef enum BackendKind {
     BACKEND_SERIAL,
     BACKEND_OBJECT,
     BACKEND_ADD_FD,
+    BACKEND_DEVICE,
+    BACKEND_DRIVE,
 } BackendKind;
 
 typedef struct Backend {
@@ -83,8 +85,8 @@ typedef struct CmdGroup {
     const CmdOption *options; /* ends with a NULL name */
 } CmdGroup;
 
-extern const CmdOption opts_machine[], opts_backend[], opts_run[], opts_debug[],
-    opts_ignored[];
+extern const CmdOption opts_machine[], opts_device[], opts_backend[],
+    opts_run[], opts_debug[], opts_ignored[];
 extern const CmdGroup option_groups[]; /* all of them; ends with NULL title */
 
 /* The settings of @argv; NULL and @errp naming the option. */
@@ -122,6 +124,12 @@ void start_backends_help(const Options *o);
 bool start_early_backends(Options *o, Error **errp);
 /* Memory back ends, qtest, serial lines. */
 bool start_late_backends(Options *o, Error **errp);
+/* -drive: files are looked at. Before the board. */
+bool start_drives(const Options *o, Error **errp);
+/* -device, disks of the board, and the board's last steps. */
+bool start_devices(const Options *o, Error **errp);
+/* Answer `-device help`, and exit, if asked. */
+void start_devices_help(const Options *o);
 bool start_incoming(const Options *o, Error **errp);
 /* Signals end the process at once until signals_started(), tidily after it. */
 void start_signals(void);

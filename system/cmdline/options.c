@@ -8,6 +8,7 @@
 
 const CmdGroup option_groups[] = {
     { "Machine", opts_machine },
+    { "Devices", opts_device },
     { "Back ends: consoles, monitors, files", opts_backend },
     { "Running", opts_run },
     { "Debugging and information", opts_debug },
@@ -136,7 +137,9 @@ Options *options_parse(int argc, char **argv, Error **errp)
         const CmdOption *c;
 
         if (*name != '-') {
-            error_setg(errp, "%s: disk images are not supported", word);
+            error_setg(errp,
+                       "%s: an image of a disk is given by -drive or -hda",
+                       word);
             return NULL;
         }
         name += name[1] == '-' ? 2 : 1;

@@ -25,6 +25,7 @@ static const char *option_of(BackendKind kind)
         [BACKEND_MONITOR] = "-monitor",       [BACKEND_QMP] = "-qmp",
         [BACKEND_QMP_PRETTY] = "-qmp-pretty", [BACKEND_SERIAL] = "-serial",
         [BACKEND_OBJECT] = "-object",         [BACKEND_ADD_FD] = "-add-fd",
+        [BACKEND_DEVICE] = "-device",         [BACKEND_DRIVE] = "-drive",
     };
 
     return names[kind];

@@ -104,6 +104,7 @@ bool start_help(const Options *o, Error **errp)
         print_cpu_models();
         exit(0);
     }
+    start_devices_help(o);
     start_backends_help(o);
     return true;
 }

@@ -20,6 +20,8 @@ typedef struct TargetDesc {
     json_object *(*parse_cpu)(const char *text, char **model, Error **errp);
     /* Optional: what -cpu help says after the models. */
     void (*print_cpu_options)(void);
+    /* Optional: what -rtc says; either may be NULL. */
+    bool (*configure_rtc)(const char *base, const char *clock, Error **errp);
     /* All object types of this binary, once. */
     void (*register_types)(void);
 } TargetDesc;
