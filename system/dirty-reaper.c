@@ -232,6 +232,7 @@ static uint32_t harvest_locked(Ring *r, Batch *b, uint32_t max)
     }
     b->nr_unreset += n;
     r->cpu->ring_stats.harvested += n;
+    count(&reaper.stats.harvested, n);
     return n;
 }
 
@@ -300,7 +301,6 @@ static void count_reap(Cause cause, uint64_t entries, uint64_t ns)
     if (entries == 0) {
         return;
     }
-    count(&reaper.stats.harvested, entries);
     count(&reaper.stats.reaps[cause], 1);
     count(&reaper.stats.reap_ns, ns);
     dirty_cost_add(&reaper.stats.entry, (double)ns, entries,
