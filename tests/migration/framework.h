@@ -66,6 +66,8 @@ typedef struct MigrationTest {
     const char *guest;
     const char *guest_args;
     unsigned guest_cpus; /* default 1 */
+    /* Optional; x86_64. So many KiB of RAM are below 4 GiB, the rest above. */
+    unsigned guest_low_kib;
     /* Optional. What runs it, of both sides; default: see guest-machine.h. */
     const char *accel;
     /* Optional. MiB; default 16 without a guest, 160 with one. */

@@ -5,6 +5,7 @@
 #include "guest-check.h"
 
 #define MAX_FAULTS 8
+#define HIGH_BASE  (UINT64_C(1) << 32)
 
 static bool fault(GString *why, unsigned *n, const char *fmt, ...)
     G_GNUC_PRINTF(3, 4);
@@ -49,25 +50,46 @@ bool page_counter_check(const uint8_t *ram, uint64_t start_bytes,
     return faults == 0;
 }
 
-static bool check_cpu(const uint8_t *ram, uint64_t ram_bytes, uint64_t ram_base,
-                      unsigned cpu, GString *why)
+typedef struct GuestRam {
+    const uint8_t *ram;
+    uint64_t bytes, base, low;
+} GuestRam;
+
+/* Where @bytes from the guest's @addr on are; NULL: not, or not all in RAM. */
+static const uint8_t *at(const GuestRam *g, uint64_t addr, uint64_t bytes)
 {
-    const volatile struct ctl_page *c = workload_ctl(ram, cpu);
+    uint64_t low = g->low ? g->low : g->bytes, offset = addr - g->base;
+
+    if (addr >= HIGH_BASE && g->low) {
+        offset = addr - HIGH_BASE;
+        return offset <= g->bytes - low && bytes <= g->bytes - low - offset
+                   ? g->ram + low + offset
+                   : NULL;
+    }
+    return addr >= g->base && offset <= low && bytes <= low - offset
+               ? g->ram + offset
+               : NULL;
+}
+
+static bool check_cpu(const GuestRam *g, unsigned cpu, GString *why)
+{
+    const volatile struct ctl_page *c = workload_ctl(g->ram, cpu);
     uint64_t base = c->base, pages = c->pages, words = c->bytes / 8;
+    const uint8_t *set;
     uint64_t total = 0;
     unsigned faults = 0;
 
     if (c->magic != CTL_MAGIC || c->state != CTL_RUNNING) {
         return fault(why, &faults, "vCPU %u does not run the workload", cpu);
     }
-    if (base < ram_base || base - ram_base > ram_bytes ||
-        pages > (ram_bytes - (base - ram_base)) / 4096 || words > 512) {
+    set = pages <= g->bytes / 4096 ? at(g, base, pages * 4096) : NULL;
+    if (!set || words > 512) {
         return fault(why, &faults, "vCPU %u: working set is not in RAM", cpu);
     }
 
     for (uint64_t p = 0; p < pages; p++) {
         uint64_t addr = base + p * 4096;
-        const uint64_t *q = (const uint64_t *)(ram + (addr - ram_base));
+        const uint64_t *q = (const uint64_t *)(set + p * 4096);
         bool torn = q[1] != (q[0] ^ ~addr);
 
         for (uint64_t i = 2; i < words; i++) {
@@ -92,14 +114,42 @@ static bool check_cpu(const uint8_t *ram, uint64_t ram_bytes, uint64_t ram_base,
 }
 
 bool workload_check(const uint8_t *ram, uint64_t ram_bytes, uint64_t ram_base,
-                    unsigned nr_cpus, GString *why)
+                    uint64_t low_bytes, unsigned nr_cpus, GString *why)
 {
+    GuestRam g = { ram, ram_bytes, ram_base, low_bytes };
     bool ok = true;
 
     for (unsigned cpu = 0; cpu < nr_cpus; cpu++) {
-        ok &= check_cpu(ram, ram_bytes, ram_base, cpu, why);
+        ok &= check_cpu(&g, cpu, why);
     }
     return ok;
+}
+
+bool remap_check(const uint8_t *ram, GString *why)
+{
+    const volatile struct remap_page *r = remap_page(ram);
+    unsigned faults = 0;
+
+    if (r->magic != REMAP_MAGIC) {
+        return fault(why, &faults, "the guest does not change its mapping");
+    }
+    for (unsigned i = 0; i < REMAP_PAGES; i++) {
+        uint64_t addr = REMAP_FIRST + i * 4096, n = r->count[i];
+        uint64_t held = *(const volatile uint64_t *)(ram + addr);
+        bool writing = addr == r->current[0] || addr == r->current[1];
+
+        if (held != n && !(writing && held == n + 1)) {
+            fault(why, &faults,
+                  "page %#" PRIx64 " was written %" PRIu64
+                  " times, but holds %" PRIu64,
+                  addr, n, held);
+        }
+    }
+    if (r->errors) {
+        fault(why, &faults, "the guest found %" PRIu64 " wrong pages itself",
+              r->errors);
+    }
+    return faults == 0;
 }
 
 static bool clock_steps(GString *why, unsigned *faults, unsigned cpu,

@@ -19,6 +19,7 @@
 
 #include "../guest/ctl.h"
 #include "../guest/x86_64/clocks.h"
+#include "../guest/x86_64/remap.h"
 
 /**
  * page_counter_check: pages up to one hold v + 1, all after it v
@@ -36,15 +37,28 @@ bool page_counter_check(const uint8_t *ram, uint64_t start_bytes,
  * @ram: start of RAM; @ram_bytes: its size, against which the guest's own
  *       description of its sets is checked
  * @ram_base: guest physical address of RAM
+ * @low_bytes: so much of RAM is there, the rest begins at guest physical
+ *             address 4 GiB; 0: all is there
  */
 bool workload_check(const uint8_t *ram, uint64_t ram_bytes, uint64_t ram_base,
-                    unsigned nr_cpus, GString *why);
+                    uint64_t low_bytes, unsigned nr_cpus, GString *why);
 
 /**
  * clocks_check: no clock of the guest `clocks` has ever stepped back, and no
  * interrupt came that it had not asked for (see clocks.h)
  */
 bool clocks_check(const uint8_t *ram, unsigned nr_cpus, GString *why);
+
+/**
+ * remap_check: pages whose mapping changed all the time hold the counts that
+ * the guest `remap` keeps of them (see remap.h)
+ */
+bool remap_check(const uint8_t *ram, GString *why);
+
+static inline volatile struct remap_page *remap_page(const uint8_t *ram)
+{
+    return (volatile struct remap_page *)(ram + REMAP_OFFSET);
+}
 
 /* What vCPU @cpu of the guest `clocks` tells; changes while it runs. */
 static inline volatile struct clock_page *clocks_page(const uint8_t *ram,

@@ -41,11 +41,6 @@ static bool is_sector(const MigrationTest *t)
     return g_str_has_prefix(t->guest, "counter-sector");
 }
 
-static bool is_counter(const MigrationTest *t)
-{
-    return is_sector(t) || g_str_equal(t->guest, "page-counter");
-}
-
 static unsigned cpus_of(const MigrationTest *t)
 {
     return t->guest_cpus ? t->guest_cpus : 1;
@@ -162,6 +157,10 @@ void guest_machine_args(GString *args, const MigrationPair *p, bool own)
                            "-smp %u ",
                            m->machine, accel_of(t), m->cpu,
                            p->ram_bytes / (size_t)MIB, cpus_of(t));
+    if (t->guest_low_kib) {
+        g_string_append_printf(args, "-M max-ram-below-4g=%uK ",
+                               t->guest_low_kib);
+    }
     if (is_sector(t)) {
         g_autofree char *disk = make_disk(p);
 
@@ -180,15 +179,102 @@ void guest_machine_args(GString *args, const MigrationPair *p, bool own)
 
 /* ------------------------------------------------- looking at a guest */
 
+static bool counter_works(const uint8_t *ram, unsigned cpu)
+{
+    return *(const volatile uint8_t *)(ram + COUNTER_FROM) > 0;
+}
+
+static uint64_t counter_progress(const uint8_t *ram)
+{
+    return *(const volatile uint8_t *)(ram + COUNTER_FROM);
+}
+
+static bool counter_check(const MigrationPair *p, const uint8_t *ram,
+                          GString *why)
+{
+    return page_counter_check(ram, COUNTER_FROM, counter_bytes(p->test), NULL,
+                              why);
+}
+
+static bool workload_works(const uint8_t *ram, unsigned cpu)
+{
+    return workload_ctl(ram, cpu)->state == CTL_RUNNING;
+}
+
+static uint64_t workload_progress(const uint8_t *ram)
+{
+    return workload_ctl(ram, 0)->ops;
+}
+
+static bool workload_check_pair(const MigrationPair *p, const uint8_t *ram,
+                                GString *why)
+{
+    return workload_check(ram, p->ram_bytes, machine()->ram_base,
+                          p->test->guest_low_kib * UINT64_C(1024),
+                          cpus_of(p->test), why);
+}
+
+static bool clocks_work(const uint8_t *ram, unsigned cpu)
+{
+    return clocks_page(ram, cpu)->magic == CLOCKS_MAGIC;
+}
+
+static uint64_t clocks_progress(const uint8_t *ram)
+{
+    return clocks_page(ram, 0)->loops;
+}
+
+static bool clocks_check_pair(const MigrationPair *p, const uint8_t *ram,
+                              GString *why)
+{
+    return clocks_check(ram, cpus_of(p->test), why);
+}
+
+static bool remap_works(const uint8_t *ram, unsigned cpu)
+{
+    return remap_page(ram)->loops > 0;
+}
+
+static uint64_t remap_progress(const uint8_t *ram)
+{
+    return remap_page(ram)->flips;
+}
+
+static bool remap_check_pair(const MigrationPair *p, const uint8_t *ram,
+                             GString *why)
+{
+    return remap_check(ram, why);
+}
+
+typedef struct Guest {
+    const char *name; /* or how it begins */
+    bool (*works)(const uint8_t *ram, unsigned cpu);
+    uint64_t (*progress)(const uint8_t *ram);
+    bool (*check)(const MigrationPair *p, const uint8_t *ram, GString *why);
+} Guest;
+
+static const Guest guests[] = {
+    { "page-counter", counter_works, counter_progress, counter_check },
+    { "counter-sector", counter_works, counter_progress, counter_check },
+    { "workload", workload_works, workload_progress, workload_check_pair },
+    { "clocks", clocks_work, clocks_progress, clocks_check_pair },
+    { "remap", remap_works, remap_progress, remap_check_pair },
+};
+
+static const Guest *guest_of(const MigrationTest *t)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(guests); i++) {
+        if (g_str_has_prefix(t->guest, guests[i].name)) {
+            return &guests[i];
+        }
+    }
+    g_error("no guest is called %s", t->guest);
+}
+
 bool guest_machine_works(const MigrationTest *t, const uint8_t *ram)
 {
-    if (is_counter(t)) {
-        return *(const volatile uint8_t *)(ram + COUNTER_FROM) > 0;
-    }
     for (unsigned cpu = 0; cpu < cpus_of(t); cpu++) {
-        if (g_str_equal(t->guest, "clocks")
-                ? clocks_page(ram, cpu)->magic != CLOCKS_MAGIC
-                : workload_ctl(ram, cpu)->state != CTL_RUNNING) {
+        if (!guest_of(t)->works(ram, cpu)) {
             return false;
         }
     }
@@ -197,25 +283,11 @@ bool guest_machine_works(const MigrationTest *t, const uint8_t *ram)
 
 uint64_t guest_machine_progress(const MigrationTest *t, const uint8_t *ram)
 {
-    if (is_counter(t)) {
-        return *(const volatile uint8_t *)(ram + COUNTER_FROM);
-    }
-    return g_str_equal(t->guest, "clocks") ? clocks_page(ram, 0)->loops
-                                           : workload_ctl(ram, 0)->ops;
+    return guest_of(t)->progress(ram);
 }
 
 bool guest_machine_check(const MigrationPair *p, const uint8_t *ram,
                          GString *why)
 {
-    const MigrationTest *t = p->test;
-
-    if (is_counter(t)) {
-        return page_counter_check(ram, COUNTER_FROM, counter_bytes(t), NULL,
-                                  why);
-    }
-    if (g_str_equal(t->guest, "clocks")) {
-        return clocks_check(ram, cpus_of(t), why);
-    }
-    return workload_check(ram, p->ram_bytes, machine()->ram_base, cpus_of(t),
-                          why);
+    return guest_of(p->test)->check(p, ram, why);
 }

@@ -7,8 +7,8 @@
  * of another kind than ours gets a firmware that boots at once.
  * MIGRATION_TEST_ACCEL, if set, is what -accel says unless a test itself does.
  *
- * Guests by name: "page-counter", "workload"; x86_64 only: "clocks", and the
- * boot sectors "counter-sector" and "counter-sector-suspend", on a disk.
+ * Guests by name: "page-counter", "workload"; x86_64 only: "clocks",
+ * "remap", and the boot sectors "counter-sector" and "counter-sector-suspend", on a disk.
  *
  * Used by: framework.c. Uses: libqtest, guest-check.
  */

@@ -59,7 +59,7 @@ static uint8_t *workload_ram(void)
 static bool workload_ok(const uint8_t *ram)
 {
     GString *why = g_string_new(NULL);
-    bool ok = workload_check(ram, RAM_BYTES, RAM_BASE, 1, why);
+    bool ok = workload_check(ram, RAM_BYTES, RAM_BASE, 0, 1, why);
 
     g_string_free(why, TRUE);
     return ok;
@@ -102,6 +102,60 @@ static void test_workload(void)
     g_assert_false(workload_ok(ram));
 }
 
+/* The same set, at 4 GiB: half of RAM is there. */
+static void test_workload_high(void)
+{
+    g_autofree uint8_t *ram = workload_ram();
+    struct ctl_page *c = (struct ctl_page *)(ram + CTL_OFFSET);
+    uint64_t low = SET_OFFSET - 4096;
+    GString *why = g_string_new(NULL);
+
+    c->base = (UINT64_C(1) << 32) + 4096;
+    for (uint64_t i = 0; i < SET_PAGES; i++) {
+        uint64_t *q = (uint64_t *)(ram + SET_OFFSET + i * 4096);
+
+        q[1] = i ^ ~(c->base + i * 4096);
+    }
+    g_assert_true(workload_check(ram, RAM_BYTES, 0, low, 1, why));
+    g_assert_false(workload_check(ram, RAM_BYTES, 0, low + 4096, 1, why));
+    g_assert_false(workload_check(ram, RAM_BYTES, 0, 0, 1, why));
+    c->pages = (RAM_BYTES - low) / 4096; /* a page too many */
+    g_assert_false(workload_check(ram, RAM_BYTES, 0, low, 1, why));
+    g_string_free(why, TRUE);
+}
+
+static bool remap_ok(const uint8_t *ram)
+{
+    GString *why = g_string_new(NULL);
+    bool ok = remap_check(ram, why);
+
+    g_assert_cmpint(ok, ==, why->len == 0);
+    g_string_free(why, TRUE);
+    return ok;
+}
+
+static void test_remap(void)
+{
+    g_autofree uint8_t *ram = g_malloc0(RAM_BYTES);
+    volatile struct remap_page *r = remap_page(ram);
+    uint64_t *page = (uint64_t *)(ram + REMAP_END - 4096);
+
+    g_assert_false(remap_ok(ram));
+    r->magic = REMAP_MAGIC;
+    g_assert_true(remap_ok(ram));
+    *page = 1;
+    g_assert_false(remap_ok(ram));
+    r->current[1] = REMAP_END - 4096;
+    g_assert_true(remap_ok(ram));
+    *page = 2;
+    g_assert_false(remap_ok(ram));
+    r->current[1] = 0;
+    r->count[REMAP_PAGES - 1] = 2;
+    g_assert_true(remap_ok(ram));
+    r->errors = 1;
+    g_assert_false(remap_ok(ram));
+}
+
 static bool clocks_ok(const uint8_t *ram)
 {
     GString *why = g_string_new(NULL);
@@ -137,6 +191,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/guest-check/page-counter", test_page_counter);
     g_test_add_func("/guest-check/workload", test_workload);
+    g_test_add_func("/guest-check/workload-high", test_workload_high);
     g_test_add_func("/guest-check/clocks", test_clocks);
+    g_test_add_func("/guest-check/remap", test_remap);
     return g_test_run();
 }

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 
-GUESTS = ['page-counter', 'workload', 'clocks']
+GUESTS = ['page-counter', 'workload', 'clocks', 'remap']
 SECTORS = {'counter-sector': 0, 'counter-sector-suspend': 1}
 LOW, HIGH = 0x110000, 0x1000000  # after the control pages, before the sets
 count = failed = 0
