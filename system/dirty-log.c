@@ -32,10 +32,9 @@ bool ram_block_is_tracked(RAMBlock *rb)
     return atomic_load_explicit(&rb->tracked, memory_order_acquire);
 }
 
-static bool arm(GPtrArray *blocks, Error **errp)
+static bool arm(GPtrArray *blocks, DirtyTrackerFirst first, Error **errp)
 {
     RAMBlock *const *rbs = (RAMBlock *const *)blocks->pdata;
-    DirtyTrackerFirst first;
 
     for (guint i = 0; i < blocks->len; i++) {
         atomic_store(&rbs[i]->tracked, true);
@@ -87,7 +86,11 @@ static void forget_marks(unsigned client)
 bool memory_global_dirty_log_start(unsigned users, Error **errp)
 {
     unsigned old = memory_global_dirty_log_users();
+    DirtyTrackerFirst first = users & GLOBAL_DIRTY_ALL_WRITTEN
+                                  ? DIRTY_TRACKER_FIRST_ALL
+                                  : DIRTY_TRACKER_FIRST_WRITTEN;
 
+    users &= ~(unsigned)GLOBAL_DIRTY_ALL_WRITTEN;
     assert(bql_locked());
     assert(users && !(users & ~GLOBAL_DIRTY_MASK) && !(users & old));
     if (users & GLOBAL_DIRTY_DIRTY_RATE) {
@@ -99,7 +102,7 @@ bool memory_global_dirty_log_start(unsigned users, Error **errp)
         if (!memory_listeners_global_start(errp)) {
             return false;
         }
-        if (!arm(blocks, errp)) {
+        if (!arm(blocks, first, errp)) {
             memory_listeners_global_stop();
             return false;
         }
@@ -170,7 +173,8 @@ bool dirty_log_block_added(RAMBlock *rb, Error **errp)
 {
     g_autoptr(GPtrArray) blocks = just(rb);
 
-    return !memory_global_dirty_log_users() || arm(blocks, errp);
+    return !memory_global_dirty_log_users() ||
+           arm(blocks, DIRTY_TRACKER_FIRST_WRITTEN, errp);
 }
 
 void dirty_log_block_removed(RAMBlock *rb)
@@ -186,7 +190,8 @@ bool dirty_log_vga_start(RAMBlock *rb, Error **errp)
 {
     g_autoptr(GPtrArray) blocks = just(rb);
 
-    if (rb->vga_users == 0 && !ram_block_is_tracked(rb) && !arm(blocks, errp)) {
+    if (rb->vga_users == 0 && !ram_block_is_tracked(rb) &&
+        !arm(blocks, DIRTY_TRACKER_FIRST_WRITTEN, errp)) {
         return false;
     }
     rb->vga_users++;

@@ -475,10 +475,16 @@ bool dirty_reaper_is_running(void)
 
 void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries)
 {
+    dirty_reaper_add_ring_at(cpu, gfns, entries, 0);
+}
+
+void dirty_reaper_add_ring_at(CPUState *cpu, DirtyGfn *gfns, uint32_t entries,
+                              uint32_t next)
+{
     Ring *r = g_new0(Ring, 1);
 
     r->cpu = cpu;
-    r->ring = (DirtyRing){ .gfns = gfns, .entries = entries };
+    r->ring = (DirtyRing){ .gfns = gfns, .entries = entries, .next = next };
     QEMU_LOCK_GUARD(&reaper.lock);
     assert(reaper.engine && !find_ring_locked(cpu));
     g_ptr_array_add(reaper.rings, r);
@@ -489,8 +495,9 @@ void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries)
     }
 }
 
-void dirty_reaper_remove_ring(CPUState *cpu)
+uint32_t dirty_reaper_remove_ring(CPUState *cpu)
 {
+    uint32_t next = 0;
     Ring *r;
 
     QEMU_LOCK_GUARD(&reaper.lock);
@@ -498,9 +505,11 @@ void dirty_reaper_remove_ring(CPUState *cpu)
     if (r) {
         drain_locked(r);
         qemu_event_set(&cpu->wake);
+        next = r->ring.next;
         g_ptr_array_remove(reaper.rings, r);
         reaper.removals++;
     }
+    return next;
 }
 
 void dirty_reaper_add_slot(uint32_t slot, RAMBlock *rb, uint64_t first_page,
@@ -588,6 +597,19 @@ void dirty_reaper_vcpu_full(CPUState *cpu, bool hard)
 }
 
 /* ---- what is known ---- */
+
+bool dirty_reaper_entered(CPUState *cpu, uint64_t *pages)
+{
+    Ring *r;
+
+    QEMU_LOCK_GUARD(&reaper.lock);
+    r = find_ring_locked(cpu);
+    if (!r) {
+        return false;
+    }
+    *pages = cpu->ring_stats.harvested + dirty_ring_count(&r->ring);
+    return true;
+}
 
 uint64_t dirty_reaper_soft_full_exits(void)
 {

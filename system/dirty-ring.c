@@ -62,6 +62,22 @@ bool dirty_ring_has(const DirtyRing *ring, uint32_t n)
            dirty_gfn_is_dirty(&ring->gfns[last & (ring->entries - 1)]);
 }
 
+uint32_t dirty_ring_count(const DirtyRing *ring)
+{
+    uint32_t have = 0, not_have = ring->entries + 1;
+
+    while (not_have - have > 1) {
+        uint32_t n = have + (not_have - have) / 2;
+
+        if (dirty_ring_has(ring, n)) {
+            have = n;
+        } else {
+            not_have = n;
+        }
+    }
+    return have;
+}
+
 DirtyGfn *dirty_ring_push(DirtyRingProducer *p, uint32_t slot, uint64_t offset)
 {
     uint32_t pushed = atomic_load_explicit(&p->pushed, memory_order_relaxed);

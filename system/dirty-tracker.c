@@ -277,7 +277,7 @@ static bool replace_alone(const DirtyTrackerOps *ops, Error **errp)
     const DirtyTrackerOps *old = dirty_tracker_active();
     g_autoptr(GPtrArray) blocks = tracked_blocks();
     RAMBlock *const *rbs = (RAMBlock *const *)blocks->pdata;
-    DirtyTrackerFirst first;
+    DirtyTrackerFirst first = DIRTY_TRACKER_FIRST_WRITTEN;
     bool ok;
 
     if (ops == old || !make_ready(ops, errp)) {
@@ -291,6 +291,7 @@ static bool replace_alone(const DirtyTrackerOps *ops, Error **errp)
     ok = blocks->len == 0 || ops->start(rbs, blocks->len, &first, errp);
     if (!ok) {
         ops = old;
+        first = DIRTY_TRACKER_FIRST_WRITTEN;
         if (!ops->start(rbs, blocks->len, &first, NULL)) {
             ops = &dirty_tracker_all;
             ops->start(rbs, blocks->len, &first, NULL);
@@ -383,7 +384,6 @@ bool dirty_tracker_start(RAMBlock *const *blocks, size_t nr_blocks,
     Span all = { NULL };
     bool ok;
 
-    *first = DIRTY_TRACKER_FIRST_WRITTEN;
     if (nr_blocks == 0) {
         return true;
     }

@@ -208,14 +208,21 @@ enum {
     GLOBAL_DIRTY_DIRTY_RATE = 1 << 1,
     GLOBAL_DIRTY_LIMIT = 1 << 2,
     GLOBAL_DIRTY_MASK = (1 << 3) - 1,
+
+    /*
+     * Not a user, but a word with memory_global_dirty_log_start(): all of its
+     * users take every page as written, so all pages may be reported at first.
+     * That can make arming cheaper, for the guest too.
+     */
+    GLOBAL_DIRTY_ALL_WRITTEN = 1 << 8,
 };
 
 /**
  * memory_global_dirty_log_start: switch tracking on for @users
  *
  * The first user arms the tracker and calls the listeners' log_global_start;
- * further ones only count. The client RATE begins clear. A user that is on already is a bug (asserts). On
- * failure everything is as before. BQL.
+ * further ones only count. The client RATE begins clear. A user that is on
+ * already is a bug (asserts). On failure everything is as before. BQL.
  */
 bool memory_global_dirty_log_start(unsigned users, Error **errp);
 /* Switch it off for @users; the last one disarms. BQL. */

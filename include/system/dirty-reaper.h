@@ -71,7 +71,11 @@ bool dirty_reaper_is_running(void); /* any thread */
  * live until the ring is removed; removal reaps it first.
  */
 void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries);
-void dirty_reaper_remove_ring(CPUState *cpu);
+/* The same for a ring in use: @next is what its removal returned. */
+void dirty_reaper_add_ring_at(CPUState *cpu, DirtyGfn *gfns, uint32_t entries,
+                              uint32_t next);
+/* Returns where the next entry will be; counts on past entries. */
+uint32_t dirty_reaper_remove_ring(CPUState *cpu);
 
 /*
  * What slot @slot means: pages [0, @nr_pages) are those of @rb from
@@ -109,6 +113,9 @@ void dirty_reaper_vcpu_full(CPUState *cpu, bool hard);
  * only, or when the vCPU goes on, and has to wait then.
  */
 void dirty_reaper_vcpu_sleeps(CPUState *cpu, bool hard);
+
+/* Entries of @cpu's rings so far, harvested or not; false: it has none now. */
+bool dirty_reaper_entered(CPUState *cpu, uint64_t *pages);
 
 /* Cumulative since the process started, but for *_now. */
 typedef struct DirtyReaperStats {

@@ -143,6 +143,8 @@ uint32_t dirty_ring_harvest(DirtyRing *ring, DirtyRingPage *pages,
 
 /* Would a harvest find at least @n entries? */
 bool dirty_ring_has(const DirtyRing *ring, uint32_t n);
+/* How many would it find? Dirty entries are without gaps. */
+uint32_t dirty_ring_count(const DirtyRing *ring);
 
 /* ---- the producer's end: in the kernel, or in a software engine ---- */
 

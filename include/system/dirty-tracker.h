@@ -37,7 +37,7 @@
 #ifndef SYSTEM_DIRTY_TRACKER_H
 #define SYSTEM_DIRTY_TRACKER_H
 
-/* What the first collect after start reports. */
+/* What is published by the end of the first collect after start. */
 typedef enum DirtyTrackerFirst {
     DIRTY_TRACKER_FIRST_WRITTEN, /* pages written since start */
     DIRTY_TRACKER_FIRST_ALL,     /* every page of the armed blocks */
@@ -90,8 +90,10 @@ struct DirtyTrackerOps {
 
     /*
      * Required. Arm tracking of @blocks; on failure none of them is armed.
-     * May be called again for other blocks while some are armed. @first: set
-     * on success.
+     * May be called again for other blocks while some are armed. @first: if
+     * it is FIRST_ALL the caller takes all pages as written anyhow, and the
+     * tracker may publish all of them at once, where that makes arming cheaper;
+     * set on success to what it does.
      */
     bool (*start)(RAMBlock *const *blocks, size_t nr_blocks,
                   DirtyTrackerFirst *first, Error **errp);

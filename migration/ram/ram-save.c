@@ -129,7 +129,8 @@ static bool ram_save_prepare(void *opaque, Error **errp)
     STAT_SET(stats, total_bytes, ram_save_owed_bytes(rs));
     STAT_SET(stats, page_bytes, 1u << rs->config.target_page_bits);
 
-    if (!memory_global_dirty_log_start(GLOBAL_DIRTY_MIGRATION, errp)) {
+    if (!memory_global_dirty_log_start(
+            GLOBAL_DIRTY_MIGRATION | GLOBAL_DIRTY_ALL_WRITTEN, errp)) {
         return false;
     }
     rs->logging = true;

@@ -74,7 +74,7 @@ static void bench_faults(TcgVcpu *v)
     static const uint32_t words[] = { 0xf9000022, 0x91400421, 0xf1000400,
                                       0x54ffffa1, A64_WORD_BRK(0) };
     RAMBlock *rb = guest_ram();
-    DirtyTrackerFirst first;
+    DirtyTrackerFirst first = DIRTY_TRACKER_FIRST_WRITTEN;
     double untracked, tracked, again;
 
     guest_write(CODE, words, sizeof(words));

@@ -91,6 +91,7 @@ static void test_hand_over(void)
     g_assert_cmpuint(dirty_ring_used(&r->p), ==, 10);
     g_assert_true(dirty_ring_has(&r->h, 10));
     g_assert_false(dirty_ring_has(&r->h, 11));
+    g_assert_cmpuint(dirty_ring_count(&r->h), ==, 10);
     /* Not harvested: nothing to recycle. */
     g_assert_cmpuint(dirty_ring_recycle(&r->p, sum_protected), ==, 0);
     g_assert_cmpuint(dirty_ring_harvest(&r->h, pages, 6), ==, 6);
