@@ -12,13 +12,13 @@
 #include "qapi/qapi-types-common.h"
 #include "qemu/error.h"
 #include "system/accel.h"
-#include "system/dirty-tracker.h"
 #include "system/memory.h"
 
 #include "kvm-arch.h"
 #include "kvm-caps.h"
 #include "kvm-irqchip.h"
 #include "kvm-slots.h"
+#include "kvm-trackers.h"
 
 #define TYPE_KVM_ACCEL ACCEL_CLASS_NAME("kvm")
 
@@ -97,11 +97,6 @@ static void kvm_accel_finalize(Object *obj)
     }
     kvm_dev_close();
 }
-
-static const DirtyTrackerOps *const kvm_trackers[] = {
-    &dirty_tracker_null,
-    NULL,
-};
 
 static void kvm_accel_class_init(ObjectClass *oc, const void *data)
 {

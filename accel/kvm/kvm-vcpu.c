@@ -16,6 +16,7 @@
 #include "kvm-arch.h"
 #include "kvm-caps.h"
 #include "kvm-irqchip.h"
+#include "kvm-trackers.h"
 
 /* Ends KVM_RUN of the thread it is sent to. Ours alone: glib uses none. */
 #define KICK_SIGNAL SIGUSR1
@@ -78,6 +79,7 @@ KvmVcpu *kvm_vcpu_new(KvmVm *vm, unsigned long id, CPUState *cs, Error **errp)
 void kvm_vcpu_free(KvmVcpu *v)
 {
     assert(!atomic_load(&v->in_run) && !v->has_thread);
+    kvm_ring_vcpu_gone(v);
     WITH_QEMU_LOCK_GUARD(&v->vm->lock)
     {
         g_ptr_array_remove(v->vm->vcpus, v);
@@ -294,6 +296,7 @@ static bool create_vcpu_thread(CPUState *cpu, Error **errp)
         return false;
     }
     cpu->accel_data = v;
+    kvm_ring_vcpu_made(v);
     if (!qemu_thread_create(cpu->thread, name, kvm_vcpu_thread, cpu,
                             QEMU_THREAD_JOINABLE, errp)) {
         cpu->accel_data = NULL;

@@ -20,8 +20,16 @@ void guest_init(void) TSA_ACQUIRE(bql);
 RAMBlock *guest_ram(void);
 MemoryRegion *guest_ram_region(void);
 
+typedef TcgVcpu GuestVcpu;
+#define GUEST_MODEL "cortex-a57"
+
 /* A vCPU of @model at its reset state, VBAR_EL1 set, misalignment allowed. */
 TcgVcpu *guest_vcpu(const char *model);
+/* Halted, after it ran. */
+static inline bool guest_is_parked(GuestVcpu *v)
+{
+    return v->cs->halted;
+}
 
 /* As a device would. */
 void guest_write(hwaddr addr, const void *buf, size_t len);

@@ -43,7 +43,7 @@ const TrackerEngine tracker_engines[] = {
     {
         .name = "ring-256",
         .ops = &tcg_ring_tracker,
-        .can = CAN_ALL | HAS_RINGS,
+        .can = CAN_ALL | HAS_RINGS | HAS_HARD_FULL,
         .configure = rings_of_256,
         .half = TCG_POINT_RING_PUSHED,
         .collect_rearms = true,
@@ -52,7 +52,7 @@ const TrackerEngine tracker_engines[] = {
     {
         .name = "ring-4096",
         .ops = &tcg_ring_tracker,
-        .can = CAN_ALL | HAS_RINGS,
+        .can = CAN_ALL | HAS_RINGS | HAS_HARD_FULL,
         .configure = rings_of_4096,
         .half = TCG_POINT_RING_PUSHED,
         .collect_rearms = true,
@@ -61,55 +61,15 @@ const TrackerEngine tracker_engines[] = {
     {
         .name = "pagemap",
         .ops = &dirty_tracker_pagemap,
+        .can = CAN_SLEEP | IS_ONCE,
     },
     { .name = NULL },
 };
-
-typedef struct Pair {
-    const TrackerEngine *e;
-    const Scenario *s;
-} Pair;
-
-static void run_pair(gconstpointer opaque)
-{
-    const Pair *pair = opaque;
-    g_autoptr(Error) err = NULL;
-
-    if (pair->e->configure) {
-        pair->e->configure();
-    }
-    if (pair->e->ops->probe(&err)) {
-        pair->s->func(pair->e);
-    } else {
-        g_test_skip(error_get_pretty(err));
-    }
-}
-
-static void add_scenarios(const TrackerEngine *e, const Scenario *s)
-{
-    for (; s->name; s++) {
-        g_autofree char *path = g_strdup_printf("/tracker/%s/%s", e->name,
-                                                s->name);
-        Pair *pair = g_new(Pair, 1);
-
-        *pair = (Pair){ e, s };
-        if (s->needs & ~e->can) {
-            g_free(pair);
-        } else {
-            g_test_add_data_func_full(path, pair, run_pair, g_free);
-        }
-    }
-}
 
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     oracle_init();
-    for (const TrackerEngine *e = tracker_engines; e->name; e++) {
-        add_scenarios(e, write_scenarios);
-        add_scenarios(e, event_scenarios);
-        add_scenarios(e, ring_scenarios);
-        add_scenarios(e, replace_scenarios);
-    }
+    oracle_add_all(NULL);
     return g_test_run();
 }

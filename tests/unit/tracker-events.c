@@ -64,8 +64,7 @@ static void guest_reset(const TrackerEngine *e)
     oracle_begin(&o, e);
     guest_store_page(va, before, 1);
     qemu_devices_reset();
-    va->flush_pending = true; /* what the accelerator does then */
-    tcg_ask(va);
+    guest_forget_code(va);
     guest_store_page(va, after, 1);
     g_assert_cmpuint(oracle_take(&o), ==, 2);
     oracle_expect(&o, both, 2);
@@ -122,21 +121,21 @@ static void stopped_and_restarted(const TrackerEngine *e)
 static void switched(const TrackerEngine *e)
 {
     uint64_t pages[150];
-    unsigned nr_engines = 0;
     GuestThread t;
     Oracle o;
 
-    while (tracker_engines[nr_engines].name) {
-        nr_engines++;
-    }
     for (unsigned i = 0; i < ARRAY_SIZE(pages); i++) {
         pages[i] = TEST_FIRST + 7 * i;
     }
     guest_start_loop(&t, va, pages, ARRAY_SIZE(pages));
-    for (unsigned i = 0; i < 2 * nr_engines; i++) {
+    for (unsigned i = 0; tracker_engines[i / 2].name; i++) {
+        const TrackerEngine *x = &tracker_engines[i / 2];
         uint64_t seen = 0;
 
-        oracle_begin(&o, i & 1 ? e : &tracker_engines[i / 2]);
+        if (x->kind != e->kind) {
+            continue; /* not under a running guest */
+        }
+        oracle_begin(&o, i & 1 ? e : x);
         while (seen < ARRAY_SIZE(pages)) {
             seen += oracle_take(&o);
         }
@@ -199,7 +198,7 @@ static void parked_in_wfi(const TrackerEngine *e)
 
     oracle_begin(&o, e);
     guest_store_page(va, page, 1);
-    g_assert_true(va->cs->halted);
+    g_assert_true(guest_is_parked(va));
     for (uint64_t round = 2; round <= 4; round++) {
         g_assert_cmpuint(oracle_take(&o), ==, 1);
         oracle_send(&o);
@@ -220,7 +219,7 @@ static void parked_in_wfe(const TrackerEngine *e)
     oracle_begin(&o, e);
     guest_start_wfe(&t, va, first, second, 5);
     wait_content(&o, first, 5);
-    while (atomic_load(&va->active)) {
+    while (!guest_is_asleep(va)) {
         g_usleep(100);
     }
     g_assert_cmpuint(oracle_take(&o), ==, 1);
@@ -238,12 +237,12 @@ static void parked_in_wfe(const TrackerEngine *e)
 static void vcpu_appears(const TrackerEngine *e)
 {
     const uint64_t pages[] = { TEST_FIRST + 400, TEST_FIRST + 401 };
-    TcgVcpu *late;
+    GuestVcpu *late;
     Oracle o;
 
     oracle_begin(&o, e);
     guest_store_page(va, pages[0], 1);
-    late = guest_vcpu("cortex-a57");
+    late = guest_vcpu(GUEST_MODEL);
     guest_store_page(late, pages[1], 2);
     g_assert_cmpuint(oracle_take(&o), ==, 2);
     oracle_expect(&o, pages, 2);
@@ -279,7 +278,13 @@ static void attribution(const TrackerEngine *e)
     g_assert_true(dirty_tracker_written(va->cs, &a_after));
     g_assert_true(dirty_tracker_written(vb->cs, &b_after));
     g_assert_cmpuint(a_after - a, ==, 30);
-    g_assert_cmpuint(b_after - b, ==, 20);
+    if (e->can & IS_ONCE) {
+        g_assert_cmpuint(b_after - b, ==, 20);
+    } else {
+        /* Those that the other one wrote before may count, too. */
+        g_assert_cmpuint(b_after - b, >=, 20);
+        g_assert_cmpuint(b_after - b, <=, 30);
+    }
     oracle_end(&o);
 }
 
@@ -290,7 +295,7 @@ const Scenario event_scenarios[] = {
     { "switched", switched },
     { "two-users", two_users },
     { "parked/wfi", parked_in_wfi },
-    { "parked/wfe", parked_in_wfe },
+    { "parked/wfe", parked_in_wfe, CAN_SLEEP },
     { "vcpu-appears", vcpu_appears },
     { "attribution", attribution, CAN_ATTRIBUTE },
     { .name = NULL },

@@ -19,22 +19,34 @@
 
 #include "system/dirty-reaper.h"
 #include "system/dirty-tracker.h"
+#ifdef ORACLE_KVM
+#include "kvm-harness.h"
+#else
 #include "tcg-harness.h"
+#endif
 
-#define PAGE TCG_PAGE_SIZE
+#define PAGE DIRTY_PAGE_SIZE
 #define MIG  DIRTY_MEMORY_MIGRATION
 
 /* Pages of the main block that tests may use; the others have code, lists. */
 #define TEST_FIRST UINT64_C(1024)
 #define TEST_LAST  UINT64_C(15000)
 
+/* Behind them in the block: lists of addresses, one area per vCPU. */
+#define LISTS      (GUEST_RAM_BASE + 0x3c00000)
+#define LIST_BYTES UINT64_C(0x100000)
+
 /* What an engine can show to a test. */
 enum {
     CAN_HOLD = 1 << 0,      /* a vCPU stays where a fault is half done */
     CAN_COUNT = 1 << 1,     /* how many faults there were */
     CAN_ATTRIBUTE = 1 << 2, /* whose they were */
-    CAN_ALL = CAN_HOLD | CAN_COUNT | CAN_ATTRIBUTE,
-    HAS_RINGS = 1 << 3,
+    CAN_SLEEP = 1 << 3,     /* inside guest code, until there is an event */
+    /* What one vCPU was let write, all are: nothing is told of twice. */
+    IS_ONCE = 1 << 4,
+    CAN_ALL = CAN_HOLD | CAN_COUNT | CAN_ATTRIBUTE | CAN_SLEEP | IS_ONCE,
+    HAS_RINGS = 1 << 8,
+    HAS_HARD_FULL = 1 << 9, /* a ring can have no room at all */
 };
 
 /* One row of the table: an engine as configured. */
@@ -45,7 +57,13 @@ typedef struct TrackerEngine {
     void (*configure)(void);
     unsigned can; /* CAN_* */
     /* Between the two steps of a fault: half of it is done. */
-    TcgTestPoint half;
+    int half;
+    /*
+     * Trackers of one number can take each other's place; others need another
+     * kind of guest (kvm: of kernel VM).
+     */
+    int kind;
+    bool all_at_first; /* told to report all pages at first */
     /*
      * Whether a collect re-arms what it reports (rings), so that a store
      * before the clean is reported once more; else (bitmap) only after clean.
@@ -65,6 +83,9 @@ typedef struct Scenario {
 extern const Scenario write_scenarios[], event_scenarios[], ring_scenarios[];
 extern const Scenario replace_scenarios[];
 
+/* Each scenario over each engine; @skip: why none can run here, else NULL. */
+void oracle_add_all(const char *skip);
+
 typedef struct Oracle {
     const TrackerEngine *e;
     RAMBlock *rb;
@@ -74,8 +95,8 @@ typedef struct Oracle {
     uint64_t *copy; /* first word of each page as last read */
 } Oracle;
 
-extern TcgVcpu *va, *vb; /* two vCPUs */
-void oracle_init(void);  /* once per process: guest, vCPUs, hooks */
+extern GuestVcpu *va, *vb; /* two vCPUs */
+void oracle_init(void);    /* once per process: guest, vCPUs, hooks */
 
 /* ---- the migration ---- */
 /* Select the engine, start tracking, read everything once. */
@@ -109,32 +130,52 @@ void round_join(RoundThread *r);
 
 /* ---- the guest ---- */
 /* Pages count in the main block; the list is not a write to guest memory. */
-void guest_store_pages(TcgVcpu *v, const uint64_t *pages, size_t n,
+void guest_store_pages(GuestVcpu *v, const uint64_t *pages, size_t n,
                        uint64_t val);
-void guest_store_page(TcgVcpu *v, uint64_t page, uint64_t val);
+void guest_store_page(GuestVcpu *v, uint64_t page, uint64_t val);
 /*
  * @n stores of two words each across the border of pages 2i and 2i+1 from
  * @first on, in blocks of 126 pages: more than a ring's reserve.
  */
-void guest_store_crossing(TcgVcpu *v, uint64_t first, unsigned n, uint64_t val);
-/* One store, and a WFI in the same block. */
-void guest_store_and_sleep(TcgVcpu *v, uint64_t page, uint64_t val);
+void guest_store_crossing(GuestVcpu *v, uint64_t first, unsigned n,
+                          uint64_t val);
+/* One store, and a WFI in the same block; CAN_SLEEP. */
+void guest_store_and_sleep(GuestVcpu *v, uint64_t page, uint64_t val);
 /* Stores on a thread; guest_join() it. */
-void guest_start_store(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
+void guest_start_store(GuestThread *t, GuestVcpu *v, const uint64_t *pages,
                        size_t n, uint64_t val);
 /* Store round and round, the value rising from 1, until guest_stop(). */
-void guest_start_loop(GuestThread *t, TcgVcpu *v, const uint64_t *pages,
+void guest_start_loop(GuestThread *t, GuestVcpu *v, const uint64_t *pages,
                       size_t n);
 /* Store to @first, sleep in WFE until guest_end_wfe(), store to @second. */
-void guest_start_wfe(GuestThread *t, TcgVcpu *v, uint64_t first,
+void guest_start_wfe(GuestThread *t, GuestVcpu *v, uint64_t first,
                      uint64_t second, uint64_t val);
 void guest_end_wfe(void);
 /* Until @page's first word is at least @val (a minute at most). */
 void wait_content(Oracle *o, uint64_t page, uint64_t val);
 
+/* ---- what each guest (tracker-guest-*.c) brings with it ---- */
+void oracle_guest_init(void); /* once: memory, programs */
+/* Points of a store's way; -1: this guest cannot be held there. */
+typedef enum GuestPoint {
+    GUEST_POINT_FAULT,  /* before anything is marked */
+    GUEST_POINT_MARKED, /* marked, not stored */
+    GUEST_POINT_STORED,
+    GUEST_POINT_NUM
+} GuestPoint;
+extern const int guest_points[GUEST_POINT_NUM];
+int guest_round_point(DirtyTrackerPoint point); /* CAN_HOLD */
+uint64_t guest_faults(GuestVcpu *v);            /* CAN_COUNT: so far */
+uint32_t guest_ring_used(GuestVcpu *v);         /* HAS_RINGS: entries */
+void guest_forget_code(GuestVcpu *v);           /* as at a reset */
+bool guest_is_asleep(GuestVcpu *v);             /* CAN_SLEEP */
+/* What a guest's own test hook calls. */
+void hold_vcpu_point(int point, GuestVcpu *v);
+void hold_handshake_waits(void);
+
 /* ---- holding a thread ---- */
 /* The next time @v (NULL: anybody) comes to @point it stays there. */
-void hold_at(TcgTestPoint point, TcgVcpu *v);
+void hold_at(int point, GuestVcpu *v);
 /* The same for a collect or clean of @e. */
 void hold_round_at(const TrackerEngine *e, DirtyTrackerPoint point);
 void hold_wait(void);    /* until it is there */

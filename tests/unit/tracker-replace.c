@@ -23,7 +23,7 @@ static const TrackerEngine *other(const TrackerEngine *e, unsigned *i)
     const TrackerEngine *x;
 
     while ((x = &tracker_engines[(*i)++])->name) {
-        if (x->ops != e->ops) {
+        if (x->ops != e->ops && x->kind == e->kind) {
             return x;
         }
     }

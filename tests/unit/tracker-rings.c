@@ -36,14 +36,14 @@ static void faults_per_round(const TrackerEngine *e)
     oracle_begin(&o, e);
     dirty_reaper_get_stats(&s);
     again = s.entries_refault;
-    faults = atomic_load(&va->stats.dirty_faults);
+    faults = guest_faults(va);
     for (uint64_t round = 1; round <= ROUNDS; round++) {
         guest_store_pages(va, pages, SET * PASSES, round);
         g_assert_cmpuint(oracle_take(&o), ==, SET);
         oracle_expect(&o, pages, SET);
         oracle_send(&o);
     }
-    faults = atomic_load(&va->stats.dirty_faults) - faults;
+    faults = guest_faults(va) - faults;
     dirty_reaper_get_stats(&s);
     again = s.entries_refault - again;
     g_test_message("%" PRIu64 " faults for %u pages in %u rounds, %" PRIu64
@@ -71,6 +71,7 @@ static void ring_full(const TrackerEngine *e)
     size_t n = MIN(3 * e->ring_entries - 8, TEST_LAST - TEST_FIRST);
     g_autofree uint64_t *pages = g_new(uint64_t, n);
     DirtyReaperStats a, b;
+    uint64_t again;
     Oracle o;
 
     for (size_t i = 0; i < n; i++) {
@@ -81,7 +82,7 @@ static void ring_full(const TrackerEngine *e)
     for (uint64_t round = 1; round <= 3; round++) {
         guest_store_pages(va, pages, n, round);
         /* It was not the collect that emptied the ring. */
-        g_assert_cmpuint(dirty_ring_used(&va->ring), <, e->ring_entries);
+        g_assert_cmpuint(guest_ring_used(va), <, e->ring_entries);
         g_assert_cmpuint(oracle_take(&o), ==, n);
         oracle_expect(&o, pages, n);
         oracle_send(&o);
@@ -91,8 +92,17 @@ static void ring_full(const TrackerEngine *e)
     g_assert_cmpuint(b.reaps_full - a.reaps_full, ==,
                      b.soft_full_exits - a.soft_full_exits);
     g_assert_cmpuint(b.hard_full_exits, ==, a.hard_full_exits);
-    g_assert_cmpuint(b.entries_harvested - a.entries_harvested, ==, 3 * n);
-    g_assert_cmpuint(b.entries_refault, ==, a.entries_refault);
+    again = b.entries_harvested - a.entries_harvested - 3 * n;
+    if (e->can & IS_ONCE) {
+        g_assert_cmpuint(again, ==, 0);
+        g_assert_cmpuint(b.entries_refault, ==, a.entries_refault);
+    } else {
+        /*
+         * It enters a page, and leaves before the store: it comes again. And
+         * the kernel may enter a page twice for other reasons.
+         */
+        g_assert_cmpuint(again, <, n);
+    }
     g_assert_cmpuint(b.thread_bql_acquisitions, ==, 0);
     oracle_check_current(&o);
     oracle_end(&o);
@@ -119,10 +129,10 @@ static void full_then_asleep(const TrackerEngine *e)
         hold_reaper_at(DIRTY_REAPER_WOKEN);
         guest_store_and_sleep(va, pages[n - 1], round);
         /* It did not wait: nobody has reaped. */
-        g_assert_cmpuint(dirty_ring_used(&va->ring), ==, n);
+        g_assert_cmpuint(guest_ring_used(va), ==, n);
         hold_wait();
         hold_release();
-        for (unsigned i = 0; dirty_ring_used(&va->ring); i++) {
+        for (unsigned i = 0; guest_ring_used(va); i++) {
             g_assert_cmpuint(i, <, 60000);
             g_usleep(1000);
         }
@@ -157,7 +167,7 @@ static void full_asleep_and_up_again(const TrackerEngine *e)
     hold_wait();
     /* Full again by this: it waits until the reaper is let go. */
     guest_start_store(&t, va, pages + 1, n, 2);
-    while (dirty_ring_used(&va->ring) != n + 1) {
+    while (guest_ring_used(va) != n + 1) {
         g_usleep(1000);
     }
     hold_release();
@@ -194,7 +204,7 @@ static void ring_hard_full(const TrackerEngine *e)
         oracle_send(&o);
     }
     dirty_reaper_get_stats(&b);
-    if (e->ring_entries == 256) {
+    if (e->ring_entries == 256 && (e->can & HAS_HARD_FULL)) {
         g_assert_cmpuint(b.hard_full_exits, >, a.hard_full_exits);
     }
     oracle_check_current(&o);
@@ -222,7 +232,8 @@ static void full_while_vcpu_stops(const TrackerEngine *e)
     guest_start_loop(&t, va, pages, n);
     hold_wait();
     guest_stop(&t);
-    g_assert_true(dirty_ring_soft_full(&va->ring));
+    g_assert_cmpuint(guest_ring_used(va), >=,
+                     dirty_ring_soft_limit(e->ring_entries));
     done = oracle_take(&o);
     g_assert_cmpuint(done, >=, dirty_ring_soft_limit(e->ring_entries));
     oracle_expect(&o, pages, done);
@@ -297,7 +308,7 @@ static void reaper_held(const TrackerEngine *e, DirtyReaperPoint point,
     hold_release();
     round_join(&r);
     guest_join(&t);
-    if (writable) {
+    if (writable && (e->can & IS_ONCE)) {
         g_assert_cmpuint(o.copy[pages[n / 2]], ==, 2);
         oracle_take(&o);
         g_assert_false(test_bit(pages[n / 2], o.bmap));
@@ -362,8 +373,9 @@ static void big_lock_held(const TrackerEngine *e)
 const Scenario ring_scenarios[] = {
     { "faults-per-round", faults_per_round, CAN_COUNT },
     { "ring/full", ring_full, HAS_RINGS },
-    { "ring/full-then-asleep", full_then_asleep, HAS_RINGS },
-    { "ring/full-asleep-and-up-again", full_asleep_and_up_again, HAS_RINGS },
+    { "ring/full-then-asleep", full_then_asleep, HAS_RINGS | CAN_SLEEP },
+    { "ring/full-asleep-and-up-again", full_asleep_and_up_again,
+      HAS_RINGS | CAN_SLEEP },
     { "ring/hard-full", ring_hard_full, HAS_RINGS },
     { "ring/full-while-vcpu-stops", full_while_vcpu_stops, HAS_RINGS },
     { "ring/full-while-tracking-stops", full_while_tracking_stops, HAS_RINGS },

@@ -98,9 +98,9 @@ static void hot_page(const TrackerEngine *e)
     }
     oracle_begin(&o, e);
     for (uint64_t round = 1; round <= 3; round++) {
-        faults = atomic_load(&va->stats.dirty_faults);
+        faults = guest_faults(va);
         guest_store_pages(va, pages, 10000, round);
-        faults = atomic_load(&va->stats.dirty_faults) - faults;
+        faults = guest_faults(va) - faults;
         g_assert_cmpuint(faults, ==, e->can & CAN_COUNT ? 1 : 0);
         g_assert_cmpuint(oracle_take(&o), ==, 1);
         oracle_expect(&o, pages, 1);
@@ -182,7 +182,7 @@ static void clean_of_a_neighbour(const TrackerEngine *e)
  * it would not be if the fault had left the page writable with nobody to
  * report it.
  */
-static void round_with_vcpu_held(const TrackerEngine *e, TcgTestPoint point)
+static void round_with_vcpu_held(const TrackerEngine *e, int point)
 {
     const uint64_t page = TEST_FIRST + 20;
     RoundThread r;
@@ -212,7 +212,7 @@ static void round_with_vcpu_held(const TrackerEngine *e, TcgTestPoint point)
 
 static void held_before_fault(const TrackerEngine *e)
 {
-    round_with_vcpu_held(e, TCG_POINT_FAULT);
+    round_with_vcpu_held(e, guest_points[GUEST_POINT_FAULT]);
 }
 
 static void held_half_way(const TrackerEngine *e)
@@ -222,12 +222,12 @@ static void held_half_way(const TrackerEngine *e)
 
 static void held_marked(const TrackerEngine *e)
 {
-    round_with_vcpu_held(e, TCG_POINT_MARKED);
+    round_with_vcpu_held(e, guest_points[GUEST_POINT_MARKED]);
 }
 
 static void held_stored(const TrackerEngine *e)
 {
-    round_with_vcpu_held(e, TCG_POINT_STORED);
+    round_with_vcpu_held(e, guest_points[GUEST_POINT_STORED]);
 }
 
 /* ---- who writes ---- */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How KVM learns which pages were written.
+ *
+ *   bitmap    a bitmap in the kernel per slot (kvm-bitmap.c)
+ *   ring      a ring in the kernel per vCPU (kvm-ring.c)
+ *   dbm       what hardware may do one day; says why not (kvm-dbm.c)
+ *   pagemap   of the process, for any accelerator (dirty-pagemap.h)
+ *
+ * A kernel VM logs by bitmap or by rings for its whole life. The ring
+ * tracker's setup makes the machine's VM one of rings, which is possible until
+ * the first vCPU exists; from then on one of the two is not possible, and its
+ * probe says so. All work on kvm_vm().
+ *
+ * Used by: kvm-accel.c, the twin, tests. Uses: kvm-slots.h, dirty-tracker.h.
+ */
+#ifndef ACCEL_KVM_TRACKERS_H
+#define ACCEL_KVM_TRACKERS_H
+
+#include "kvm-int.h"
+#include "system/dirty-tracker.h"
+
+extern const DirtyTrackerOps kvm_bitmap_tracker;
+extern const DirtyTrackerOps kvm_ring_tracker;
+extern const DirtyTrackerOps kvm_dbm_tracker;
+
+/* Best first, NULL-terminated: for AccelClass.trackers. */
+extern const DirtyTrackerOps *const kvm_trackers[];
+
+/*
+ * A vCPU of kvm_vm() was made (its CPUState is known), or goes: its ring is
+ * emptied while tracking is on. BQL; @v is not in the guest.
+ */
+void kvm_ring_vcpu_made(KvmVcpu *v);
+void kvm_ring_vcpu_gone(KvmVcpu *v);
+
+#endif /* ACCEL_KVM_TRACKERS_H */
