@@ -6,6 +6,7 @@
 
 #include "internals.h"
 #include "qemu/error.h"
+#include "vmstate/savevm.h"
 
 CPUX86State *x86_cpu_env(CPUState *cs)
 {
@@ -45,6 +46,9 @@ static bool x86_cpu_realize(CPUState *cs, Error **errp)
     }
     cpu->is_bsp = cs->cpu_index == 0;
     if (!x86_cpu_expand_model(cpu, errp)) {
+        return false;
+    }
+    if (!vmstate_register(NULL, cs->cpu_index, &vmstate_x86_apic, cpu, errp)) {
         return false;
     }
     cpu->realized = true;
@@ -89,6 +93,7 @@ static void x86_cpu_class_init(ObjectClass *oc, const void *data)
     cc->get_pc = x86_cpu_get_pc;
     cc->dump_state = x86_cpu_dump_state;
     cc->translate_debug = x86_cpu_translate_debug;
+    cc->vmsd = &vmstate_x86_cpu;
 }
 
 static void x86_model_class_init(ObjectClass *oc, const void *data)

@@ -67,7 +67,7 @@ uint32_t x86_host_features(const X86Host *host, X86Feature word)
     for (unsigned b = 0; b < 32; b++) {
         named |= w->names[b] ? 1u << b : 0;
     }
-    return bits & named & ~w->never;
+    return bits & (named | w->nameless) & ~w->never;
 }
 
 bool x86_feature_find(const char *name, X86Feature *word, unsigned *bit)

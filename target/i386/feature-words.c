@@ -361,6 +361,7 @@ const X86FeatureWord x86_feature_words[FEATURE_WORDS] = {
     [FEAT_KVM] = {
         .function = 0x40000001,
         .reg = X86_EAX,
+        .nameless = 1u << 3, /* kvmclock, newer registers */
         .names = {
             [0] = "kvmclock",
             [1] = "kvm-nopiodelay",

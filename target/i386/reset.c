@@ -82,11 +82,12 @@ static void reset_msrs(CPUX86State *env)
     env->pat = UINT64_C(0x0007040600070406);
     env->smbase = 0x30000;
     env->msr_ia32_misc_enable = 1; /* fast strings */
+    env->poll_control_msr = 1;     /* the host may poll for the guest */
     env->mcg_cap = env->mcg_cap_reset;
     if (env->mcg_cap & MCG_CTL_P) {
         env->mcg_ctl = UINT64_MAX;
     }
-    for (unsigned i = 0; i < (env->mcg_cap & 0xff); i++) {
+    for (unsigned i = 0; i < MIN(env->mcg_cap & 0xff, MCE_BANKS_DEF); i++) {
         env->mce_banks[i * 4] = UINT64_MAX;
     }
 }
@@ -100,6 +101,7 @@ void x86_cpu_reset_state(X86CPU *cpu)
     env->tsc_khz = old.tsc_khz;
     env->signature = old.signature;
     env->mcg_cap_reset = old.mcg_cap_reset;
+    env->hwcr = env->hwcr_reset = old.hwcr_reset;
     env->apic_valid = old.apic_valid;
 
     env->regs[R_EDX] = env->signature;

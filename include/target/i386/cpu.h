@@ -153,7 +153,8 @@ typedef struct MTRRVar {
     uint64_t base, mask;
 } MTRRVar;
 
-#define MCG_CTL_P        (UINT64_C(1) << 8) /* mcg_cap: mcg_ctl is there */
+#define MCG_CTL_P        (UINT64_C(1) << 8)  /* mcg_cap: mcg_ctl is there */
+#define MCG_SER_P        (UINT64_C(1) << 24) /* recovery by software */
 #define MSR_MTRRcap_VCNT 8
 #define MTRR_FIXED_COUNT 11
 #define MCE_BANKS_DEF    10
@@ -202,11 +203,8 @@ typedef struct CPUX86State {
     uint64_t mcg_cap, mcg_status, mcg_ctl, mcg_ext_ctl;
     uint64_t mce_banks[MCE_BANKS_DEF * 4]; /* ctl, status, addr, misc */
     uint64_t msr_ia32_misc_enable, msr_ia32_feature_control;
-    uint64_t msr_platform_info, misc_features_enables;
+    uint64_t misc_features_enables, debugctl, power_ctl, hwcr, vm_hsave;
     uint64_t spec_ctrl, virt_ssbd, tsx_ctrl, umwait, xss;
-    uint64_t msr_xfd, msr_xfd_err;
-    uint64_t vm_hsave;
-    uint64_t u_cet, s_cet, pl_ssp[4], int_ssp_table;
     /* Of KVM's paravirtual interface. */
     uint64_t system_time_msr, wall_clock_msr;
     uint64_t async_pf_en_msr, async_pf_int_msr, pv_eoi_en_msr;
@@ -234,6 +232,7 @@ typedef struct CPUX86State {
     int64_t tsc_khz;        /* 0: not known */
     uint32_t signature;     /* CPUID 1, EAX: in EDX after a reset */
     uint64_t mcg_cap_reset; /* machine checks that this model has */
+    uint64_t hwcr_reset;    /* what the kernel starts it with */
 } CPUX86State;
 
 /* The state inside @cs, which must be an x86 CPU. */

@@ -26,6 +26,35 @@ typedef struct X86Topology {
     unsigned dies, cores, threads;
 } X86Topology;
 
+/* A word of features as it travels. */
+typedef struct X86FeatureRecord {
+    uint32_t function, index, reg, bits;
+} X86FeatureRecord;
+
+#define X86_FEATURE_RECORDS 64
+
+/* What sections have and CPUX86State has not; while they are saved or loaded. */
+typedef struct X86CpuStream {
+    uint32_t hflags, hflags2;
+    uint16_t fptag, fpregs_format;
+    uint32_t sysenter_cs, smbase, pkru;
+    bool has_exception_info, has_wide;
+    uint32_t n_features;
+    X86FeatureRecord features[X86_FEATURE_RECORDS];
+    uint64_t xsave_mask;
+    int64_t tsc_khz;
+    struct {
+        uint32_t apicbase;
+        uint8_t id, arb_id, tpr, log_dest, dest_mode;
+        uint32_t spurious_vec, isr[8], tmr[8], irr[8], lvt[6], esr, icr[2];
+        uint32_t divide_conf, initial_count;
+        int32_t count_shift;
+        int64_t initial_count_load_time, next_time, timer_expiry;
+        bool has_page;
+        uint8_t page[APIC_PAGE_SIZE];
+    } apic;
+} X86CpuStream;
+
 struct X86CPU {
     CPUState parent_obj;
 
@@ -52,8 +81,7 @@ struct X86CPU {
     char vendor_id[12]; /* no NUL at its end */
     char model_id_text[49];
 
-    /* Only while the section `cpu` is saved or loaded. */
-    struct X86CpuStream *stream;
+    X86CpuStream stream;
 };
 
 DECLARE_INSTANCE_CHECKER(X86CPU, X86_CPU, TYPE_X86_CPU)
@@ -65,6 +93,15 @@ DECLARE_INSTANCE_CHECKER(X86CPU, X86_CPU, TYPE_X86_CPU)
 void x86_cpu_set_topology(X86CPU *cpu, const X86Topology *topology);
 /* The APIC id that a vCPU gets by its index. */
 uint32_t x86_apic_id_of(const X86Topology *topology, unsigned cpu_index);
+
+/* No TSC is faster. */
+#define X86_TSC_KHZ_MAX INT64_C(100000000)
+
+/* Within 250 parts in a million: what guests correct by themselves. */
+static inline bool x86_same_tsc_rate(int64_t a_khz, int64_t b_khz)
+{
+    return llabs(a_khz - b_khz) <= b_khz / 4000;
+}
 
 /* To what Intel SDM vol. 3, table 10-1 says of a power-up; mp_state as well. */
 void x86_cpu_reset_state(X86CPU *cpu);
