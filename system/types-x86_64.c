@@ -2,6 +2,7 @@
 /* What qemu-system-x86_64 is made of. */
 #include "qemu/osdep.h"
 
+#include "accel/kvm.h"
 #include "accel/qtest.h"
 #include "cmdline/target.h"
 #include "hw/acpi/pm.h"
@@ -30,6 +31,9 @@ static void register_types(void)
     qom_register_types();
     accel_register_types();
     qtest_accel_register_types();
+#ifdef CONFIG_KVM /* the host is of this architecture */
+    kvm_accel_register_types();
+#endif
     cpu_register_types();
     hostmem_register_types();
     x86_cpu_register_types();
