@@ -39,6 +39,17 @@ void kvm_arch_destroy_vcpu(KvmVcpu *v); /* also after a failed init */
 bool kvm_arch_get_registers(KvmVcpu *v, Error **errp);
 bool kvm_arch_put_registers(KvmVcpu *v, KvmPutLevel level, Error **errp);
 
+/*
+ * For the twin. What @from has beside memory and vCPUs (irqchip, timers, clock)
+ * goes to @to. BQL, no vCPU of either in the guest.
+ */
+bool kvm_arch_copy_vm_state(KvmVm *from, KvmVm *to, Error **errp);
+/*
+ * @to, which has got @from's registers at KVM_PUT_FULL, keeps @from's time as
+ * well, to the cycle if the kernel can: its TSC goes on as if nothing was.
+ */
+bool kvm_arch_copy_time(KvmVcpu *from, KvmVcpu *to, Error **errp);
+
 /* Around KVM_RUN, its thread, no BQL: interrupts without an irqchip, CR8. */
 void kvm_arch_pre_run(KvmVcpu *v);
 void kvm_arch_post_run(KvmVcpu *v);

@@ -47,7 +47,11 @@ bool kvm_x86_get_clock(KvmVm *vm, struct kvm_clock_data *data, Error **errp)
 bool kvm_x86_put_clock(KvmVm *vm, const struct kvm_clock_data *data,
                        Error **errp)
 {
-    struct kvm_clock_data set = { .clock = data->clock };
+    struct kvm_clock_data set = {
+        .clock = data->clock,
+        .flags = data->flags & KVM_CLOCK_REALTIME,
+        .realtime = data->realtime,
+    };
     int ret = kvm_vm_ioctl(vm, KVM_SET_CLOCK, &set);
 
     if (ret < 0) {
@@ -71,7 +75,7 @@ typedef struct PvclockInfo {
 QEMU_BUILD_BUG_ON(sizeof(PvclockInfo) != 32);
 
 /* No page, or nonsense in it: 0. The guest can write there. */
-static uint64_t guest_clock(const CPUX86State *env)
+uint64_t kvm_x86_guest_clock(const CPUX86State *env)
 {
     PvclockInfo p;
     uint64_t delta;
@@ -101,7 +105,7 @@ static uint64_t latest_clock(uint64_t clock)
         uint64_t t;
 
         cpu_synchronize_state(cs);
-        t = guest_clock(x86_cpu_env(cs));
+        t = kvm_x86_guest_clock(x86_cpu_env(cs));
         if (t > latest && t - clock < MOST_AHEAD_NS) {
             latest = t;
         }

@@ -23,6 +23,7 @@
 /* kvm-arch.h's vm->arch. */
 typedef struct KvmX86Vm {
     /* Constant. */
+    bool has_sregs2;
     bool has_payload, has_triple_fault, has_smm; /* in vcpu_events */
 } KvmX86Vm;
 
@@ -96,7 +97,9 @@ bool kvm_x86_put_vm_state(KvmVm *vm, const KvmX86VmState *s, Error **errp);
 
 /* ---- x86-msrs.c ---- */
 
-/* In KVM_GET_MSR_INDEX_LIST; after the first get or put. */
+/* What a reset shall leave as the kernel made it. A new vCPU's. */
+bool kvm_x86_get_first_msrs(KvmVcpu *v, Error **errp);
+/* In KVM_GET_MSR_INDEX_LIST; after the first of the above. */
 bool kvm_x86_msr_is_listed(uint32_t index);
 
 /* ---- x86-clock.c ---- */
@@ -104,6 +107,8 @@ bool kvm_x86_msr_is_listed(uint32_t index);
 bool kvm_x86_get_clock(KvmVm *vm, struct kvm_clock_data *data, Error **errp);
 bool kvm_x86_put_clock(KvmVm *vm, const struct kvm_clock_data *data,
                        Error **errp);
+/* What the guest computes from its page at the TSC in @env; 0: no page. */
+uint64_t kvm_x86_guest_clock(const CPUX86State *env);
 /* kvmclock and PIT stand while the VM does; section `kvmclock`. Once. */
 void kvm_x86_clock_init(void);
 

@@ -253,6 +253,25 @@ bool kvm_x86_get_msrs(KvmVcpu *v, Error **errp)
 
 /* ---- put ---- */
 
+#define MSR_HWCR 0xc0010015u
+
+bool kvm_x86_get_first_msrs(KvmVcpu *v, Error **errp)
+{
+    struct {
+        struct kvm_msrs head;
+        struct kvm_msr_entry e;
+    } m = { .head.nmsrs = 1, .e.index = MSR_HWCR };
+
+    if (!read_list(errp)) {
+        return false;
+    }
+    if (kvm_x86_msr_is_listed(MSR_HWCR) &&
+        kvm_vcpu_ioctl(v, KVM_GET_MSRS, &m) == 1) {
+        kvm_x86_env(v)->hwcr_reset = kvm_x86_env(v)->hwcr = m.e.data;
+    }
+    return true;
+}
+
 static bool has_value(KvmVcpu *v, uint32_t index, uint64_t value)
 {
     struct {

@@ -106,7 +106,7 @@ QEMU_BUILD_BUG_ON(offsetof(struct kvm_sregs, interrupt_bitmap) !=
 
 static bool has_sregs2(KvmVcpu *v)
 {
-    return kvm_vm_check_extension(v->vm, KVM_CAP_SREGS2) > 0;
+    return kvm_x86_vm(v->vm)->has_sregs2;
 }
 
 static void sregs_to_env(CPUX86State *env, const struct kvm_sregs2 *s)

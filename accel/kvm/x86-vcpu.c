@@ -127,7 +127,8 @@ bool kvm_arch_init_vcpu(KvmVcpu *v, Error **errp)
     if (v->cs) {
         kvm_x86_env(v)->apic_valid = v->vm->irqchip != KVM_IRQCHIP_OFF;
         set_machine_checks(v);
-        return set_tsc_rate(v, errp);
+        return set_tsc_rate(v, errp) && kvm_x86_get_first_msrs(v, errp) &&
+               (v->vm != kvm_vm() || kvm_x86_sections_init(errp));
     }
     return true;
 }

@@ -51,6 +51,7 @@ bool kvm_arch_init_vm(KvmVm *vm, Error **errp)
         return false;
     }
     vm->arch = x = g_new0(KvmX86Vm, 1);
+    x->has_sregs2 = kvm_vm_check_extension(vm, KVM_CAP_SREGS2) > 0;
     x->has_payload = enable(vm, KVM_CAP_EXCEPTION_PAYLOAD);
     x->has_triple_fault = enable(vm, KVM_CAP_X86_TRIPLE_FAULT_EVENT);
     x->has_smm = kvm_vm_check_extension(vm, KVM_CAP_X86_SMM) > 0;
@@ -122,12 +123,55 @@ bool kvm_x86_put_irqchip(KvmVm *vm, const KvmX86VmState *s, Error **errp)
 bool kvm_x86_get_vm_state(KvmVm *vm, KvmX86VmState *s, Error **errp)
 {
     memset(s, 0, sizeof(*s));
-    return kvm_x86_get_irqchip(vm, s, errp) &&
-           kvm_x86_get_clock(vm, &s->clock, errp);
+    if (!kvm_x86_get_irqchip(vm, s, errp) ||
+        !kvm_x86_get_clock(vm, &s->clock, errp)) {
+        return false;
+    }
+    s->clock.flags = 0; /* put back, it goes on from there */
+    return true;
 }
 
 bool kvm_x86_put_vm_state(KvmVm *vm, const KvmX86VmState *s, Error **errp)
 {
     return kvm_x86_put_irqchip(vm, s, errp) &&
            kvm_x86_put_clock(vm, &s->clock, errp);
+}
+
+/* ---- to another VM of this process ---- */
+
+bool kvm_arch_copy_vm_state(KvmVm *from, KvmVm *to, Error **errp)
+{
+    KvmX86VmState s;
+
+    memset(&s, 0, sizeof(s));
+    /* With its flags: the clock takes along the time that this takes. */
+    if (!kvm_x86_get_irqchip(from, &s, errp) ||
+        !kvm_x86_get_clock(from, &s.clock, errp)) {
+        return false;
+    }
+    return kvm_x86_put_vm_state(to, &s, errp);
+}
+
+bool kvm_arch_copy_time(KvmVcpu *from, KvmVcpu *to, Error **errp)
+{
+    uint64_t offset;
+    struct kvm_device_attr attr = {
+        .group = KVM_VCPU_TSC_CTRL,
+        .attr = KVM_VCPU_TSC_OFFSET,
+        .addr = (uintptr_t)&offset,
+    };
+    int ret;
+
+    if (kvm_vcpu_ioctl(from, KVM_HAS_DEVICE_ATTR, &attr) < 0) {
+        return true; /* the register's value has to do */
+    }
+    ret = kvm_vcpu_ioctl(from, KVM_GET_DEVICE_ATTR, &attr);
+    if (ret >= 0) {
+        ret = kvm_vcpu_ioctl(to, KVM_SET_DEVICE_ATTR, &attr);
+    }
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "cannot move the TSC of vCPU %lu",
+                         from->id);
+    }
+    return ret >= 0;
 }

@@ -67,7 +67,7 @@ typedef struct X86FeatureWord {
     bool is_msr;
     X86CpuidReg reg;
     uint32_t never;
-    uint32_t nameless; /* bits that go with a named one */
+    uint32_t nameless;     /* bits that go with a named one */
     const char *names[32]; /* NULL: no name, never offered */
 } X86FeatureWord;
 

@@ -131,7 +131,9 @@ static uint64_t next(uint64_t *seed)
 static void fill_words(void *p, size_t bytes, uint64_t *seed)
 {
     for (size_t i = 0; i < bytes / 8; i++) {
-        ((uint64_t *)p)[i] = next(seed);
+        uint64_t v = next(seed);
+
+        memcpy((char *)p + 8 * i, &v, 8);
     }
 }
 
