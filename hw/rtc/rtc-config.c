@@ -11,7 +11,7 @@ static struct {
     QEMUClockType clock;
     bool localtime;
     bool dated;
-    int64_t distance_s; /* of the guest's time to the host's, if dated */
+    int64_t date_s; /* if dated */
 } config = { .clock = QEMU_CLOCK_HOST };
 
 static bool parse_date(const char *text, Error **errp)
@@ -31,7 +31,7 @@ static bool parse_date(const char *text, Error **errp)
         return false;
     }
     config.dated = true;
-    config.distance_s = timegm(&tm) - time(NULL);
+    config.date_s = timegm(&tm);
     return true;
 }
 
@@ -68,7 +68,7 @@ int64_t rtc_initial_time_s(void)
     struct tm tm;
 
     if (config.dated) {
-        return now + config.distance_s;
+        return config.date_s;
     }
     if (config.localtime) {
         localtime_r(&now, &tm);

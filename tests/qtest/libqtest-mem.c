@@ -112,6 +112,49 @@ void qtest_writeq(QTestState *s, uint64_t addr, uint64_t v)
     write_value(s, 'q', addr, v);
 }
 
+static uint64_t in_value(QTestState *s, char size, uint16_t port)
+{
+    g_autofree char *rest = must_be_ok(s, qtest_line(s, "in%c 0x%x", size,
+                                                     port));
+
+    return g_ascii_strtoull(rest, NULL, 16);
+}
+
+static void out_value(QTestState *s, char size, uint16_t port, uint32_t v)
+{
+    g_free(must_be_ok(s, qtest_line(s, "out%c 0x%x 0x%x", size, port, v)));
+}
+
+uint8_t qtest_inb(QTestState *s, uint16_t port)
+{
+    return in_value(s, 'b', port);
+}
+
+uint16_t qtest_inw(QTestState *s, uint16_t port)
+{
+    return in_value(s, 'w', port);
+}
+
+uint32_t qtest_inl(QTestState *s, uint16_t port)
+{
+    return in_value(s, 'l', port);
+}
+
+void qtest_outb(QTestState *s, uint16_t port, uint8_t v)
+{
+    out_value(s, 'b', port, v);
+}
+
+void qtest_outw(QTestState *s, uint16_t port, uint16_t v)
+{
+    out_value(s, 'w', port, v);
+}
+
+void qtest_outl(QTestState *s, uint16_t port, uint32_t v)
+{
+    out_value(s, 'l', port, v);
+}
+
 void qtest_memread(QTestState *s, uint64_t addr, void *buf, size_t size)
 {
     g_autofree char *rest = NULL;

@@ -136,6 +136,13 @@ void qtest_writeb(QTestState *s, uint64_t addr, uint8_t v);
 void qtest_writew(QTestState *s, uint64_t addr, uint16_t v);
 void qtest_writel(QTestState *s, uint64_t addr, uint32_t v);
 void qtest_writeq(QTestState *s, uint64_t addr, uint64_t v);
+/* I/O ports. */
+uint8_t qtest_inb(QTestState *s, uint16_t port);
+uint16_t qtest_inw(QTestState *s, uint16_t port);
+uint32_t qtest_inl(QTestState *s, uint16_t port);
+void qtest_outb(QTestState *s, uint16_t port, uint8_t v);
+void qtest_outw(QTestState *s, uint16_t port, uint16_t v);
+void qtest_outl(QTestState *s, uint16_t port, uint32_t v);
 void qtest_memread(QTestState *s, uint64_t addr, void *buf, size_t size);
 void qtest_memwrite(QTestState *s, uint64_t addr, const void *buf, size_t size);
 void qtest_memset(QTestState *s, uint64_t addr, uint8_t v, size_t size);
