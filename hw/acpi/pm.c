@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ACPI power management, APM control, reset control: see pm.h. */
+/* ACPI power management and APM control: see pm.h. */
 #include "qemu/osdep.h"
 
 #include "hw/acpi/pm.h"
@@ -27,10 +27,6 @@ enum {
     SLP_TYP_S5 = 0,
     SLP_TYP_S3 = 1,
     SLP_TYP_S4 = 2,
-
-    RESET_SYSTEM = 1 << 1,
-    RESET_CPU = 1 << 2, /* do it */
-    RESET_FULL = 1 << 3,
 };
 
 #define PM_TIMER_HZ 3579545
@@ -243,7 +239,7 @@ static const MemoryRegionOps gpe_ops = {
     .impl.max_access_size = 1,
 };
 
-/* ---- APM and reset control ---- */
+/* ---- APM ---- */
 
 static uint64_t apm_read(void *opaque, hwaddr addr, unsigned size)
 {
@@ -274,31 +270,6 @@ static const MemoryRegionOps apm_ops = {
     .read = apm_read,
     .write = apm_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
-    .impl.min_access_size = 1,
-    .impl.max_access_size = 1,
-};
-
-static uint64_t reset_read(void *opaque, hwaddr addr, unsigned size)
-{
-    return ACPI_PM(opaque)->rst_cnt;
-}
-
-static void reset_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
-{
-    AcpiPmState *s = opaque;
-
-    if (val & RESET_CPU) {
-        qemu_system_reset_request(SHUTDOWN_CAUSE_GUEST_RESET);
-    }
-    s->rst_cnt = val & (RESET_SYSTEM | RESET_FULL);
-}
-
-static const MemoryRegionOps reset_ops = {
-    .read = reset_read,
-    .write = reset_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid.min_access_size = 1,
-    .valid.max_access_size = 1,
     .impl.min_access_size = 1,
     .impl.max_access_size = 1,
 };
@@ -352,7 +323,7 @@ static bool acpi_pm_post_load(void *opaque, int version_id, Error **errp)
         VMSTATE_UINT32(smi_en, AcpiPmState),                                   \
         VMSTATE_UINT32(smi_sts, AcpiPmState),                                  \
         VMSTATE_UINT8(apmc, AcpiPmState), VMSTATE_UINT8(apms, AcpiPmState),    \
-        VMSTATE_UINT8(rst_cnt, AcpiPmState), VMSTATE_END_OF_LIST()
+        VMSTATE_END_OF_LIST()
 
 static const VMStateDescription vmstate_ich9_pm = {
     .name = "ich9_pm",
@@ -383,7 +354,6 @@ static void acpi_pm_reset(DeviceState *dev)
     memset(s->gpe_en, 0, sizeof(s->gpe_en));
     s->smi_en = s->smi_sts = 0;
     s->apmc = s->apms = 0;
-    s->rst_cnt = 0;
     write_en(s, 0);
 }
 
@@ -399,8 +369,7 @@ static bool acpi_pm_realize(DeviceState *dev, Error **errp)
     if (!isa_connect_irq(isa, &s->sci, ACPI_SCI_IRQ, errp) ||
         !isa_register_ioport(isa, &s->pm_io, ACPI_PM_BASE, errp) ||
         !isa_register_ioport(isa, &s->gpe_io, pc->gpe0_base, errp) ||
-        !isa_register_ioport(isa, &s->apm_io, 0xb2, errp) ||
-        !isa_register_ioport(isa, &s->reset_io, RESET_PORT, errp)) {
+        !isa_register_ioport(isa, &s->apm_io, 0xb2, errp)) {
         return false;
     }
     s->powerdown.notify = power_button;
@@ -419,7 +388,6 @@ static void acpi_pm_instance_init(Object *obj)
 
     memory_region_init_io(&s->pm_io, obj, &pm_ops, s, "acpi-pm", 12);
     memory_region_init_io(&s->apm_io, obj, &apm_ops, s, "apm-io", 2);
-    memory_region_init_io(&s->reset_io, obj, &reset_ops, s, "reset-control", 1);
 }
 
 static void acpi_pm_instance_finalize(Object *obj)

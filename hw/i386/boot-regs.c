@@ -68,6 +68,7 @@ void x86_boot_set_registers(const X86BootInfo *info, X86CPU *cpu)
         break; /* at its reset vector */
     case X86_BOOT_NOTHING:
         env->mp_state = X86_MP_HALTED;
+        CPU(cpu)->halted = 1;
         break;
     case X86_BOOT_DISK:
         enter_real_mode(env, 0, X86_BOOT_SECTOR);

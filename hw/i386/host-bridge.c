@@ -4,6 +4,7 @@
 
 #include "hw/i386/host-bridge.h"
 #include "qemu/error.h"
+#include "system/runstate.h"
 #include "trace-hw.h"
 #include "vmstate/vmstate.h"
 
@@ -14,6 +15,10 @@ enum {
     PCI_SUBSYSTEM_VENDOR = 0x2c,
     PCI_SUBSYSTEM = 0x2e,
 
+    RESET_SYSTEM = 1 << 1,
+    RESET_CPU = 1 << 2, /* do it */
+    RESET_FULL = 1 << 3,
+
     PAM_BYTES = 7,
     PAM_READ = 1,
     PAM_RAM = 3,
@@ -23,6 +28,8 @@ enum {
 #define VENDOR_REDHAT     0x1af4
 #define SUBSYSTEM_QEMU    0x1100
 #define CLASS_HOST_BRIDGE 0x0600
+#define CONFIG_PORT       0xcf8
+#define RESET_OFFSET      (RESET_PORT - CONFIG_PORT)
 #define CONFIG_ENABLE     0x80000000u
 #define CONFIG_ADDR_MASK  0x80fffffcu
 
@@ -137,14 +144,26 @@ static bool our_device(const HostBridge *hb)
 
 static uint64_t config_addr_read(void *opaque, hwaddr addr, unsigned size)
 {
-    return size == 4 ? HOST_BRIDGE(opaque)->config_addr : UINT32_MAX;
+    HostBridge *hb = opaque;
+
+    if (size == 1 && addr == RESET_OFFSET) {
+        return hb->rst_cnt;
+    }
+    return size == 4 ? hb->config_addr : UINT32_MAX;
 }
 
 static void config_addr_write(void *opaque, hwaddr addr, uint64_t val,
                               unsigned size)
 {
-    if (size == 4) {
-        HOST_BRIDGE(opaque)->config_addr = val & CONFIG_ADDR_MASK;
+    HostBridge *hb = opaque;
+
+    if (size == 1 && addr == RESET_OFFSET) {
+        if (val & RESET_CPU) {
+            qemu_system_reset_request(SHUTDOWN_CAUSE_GUEST_RESET);
+        }
+        hb->rst_cnt = val & (RESET_SYSTEM | RESET_FULL);
+    } else if (size == 4) {
+        hb->config_addr = val & CONFIG_ADDR_MASK;
     }
 }
 
@@ -206,7 +225,8 @@ static bool host_bridge_post_load(void *opaque, int version_id, Error **errp)
 
 #define BRIDGE_FIELDS                        \
     VMSTATE_UINT32(config_addr, HostBridge), \
-        VMSTATE_BUFFER(config, HostBridge), VMSTATE_END_OF_LIST()
+        VMSTATE_BUFFER(config, HostBridge),  \
+        VMSTATE_UINT8(rst_cnt, HostBridge), VMSTATE_END_OF_LIST()
 
 static const VMStateDescription vmstate_mch = {
     .name = "mch",
@@ -233,6 +253,7 @@ static void host_bridge_reset(DeviceState *dev)
     uint8_t *pam = &hb->config[hc->pam_offset];
 
     hb->config_addr = 0;
+    hb->rst_cnt = 0;
     memset(hb->config, 0, sizeof(hb->config));
     put_le16(&hb->config[PCI_VENDOR], VENDOR_INTEL);
     put_le16(&hb->config[PCI_DEVICE], hc->device_id);
@@ -256,8 +277,7 @@ static bool host_bridge_realize(DeviceState *dev, Error **errp)
                           hb, "pci-conf-idx", 4);
     memory_region_init_io(&hb->config_data_io, OBJECT(dev), &config_data_ops,
                           hb, "pci-conf-data", 4);
-    /* Below the reset control register, which lies amid. */
-    memory_region_add_subregion_overlap(io, 0xcf8, &hb->config_addr_io, -1);
+    memory_region_add_subregion(io, CONFIG_PORT, &hb->config_addr_io);
     memory_region_add_subregion(io, 0xcfc, &hb->config_data_io);
     memory_region_transaction_begin();
     init_hole(hb);

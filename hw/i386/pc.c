@@ -3,6 +3,7 @@
 #include "qemu/osdep.h"
 
 #include "hw/char/serial.h"
+#include "hw/i386/acpi-tables.h"
 #include "hw/i386/gsi-lines.h"
 #include "hw/i386/pc.h"
 #include "hw/isa/port92.h"
@@ -257,6 +258,10 @@ static bool pc_devices_done(MachineState *ms, Error **errp)
     boot->initrd_filename = ms->initrd_filename;
     boot->kernel_cmdline = ms->kernel_cmdline;
     boot->firmware = pcms->firmware != NULL;
+    if (!boot->firmware && pcms->acpi != ON_OFF_AUTO_OFF &&
+        !acpi_tables_add(boot, pcms->pm, errp)) {
+        return false;
+    }
     return x86_boot_setup(boot, errp);
 }
 
@@ -305,6 +310,7 @@ static bool set_fixed(Object *obj, const Property *prop, json_object *value,
 static const Property pc_props[] = {
     DEFINE_PROP_STRING("firmware", PCMachineState, firmware),
     DEFINE_PROP_SIZE("max-ram-below-4g", PCMachineState, max_ram_below_4g, 0),
+    DEFINE_PROP_ENUM("acpi", PCMachineState, acpi, OnOffAuto, ON_OFF_AUTO_AUTO),
     FIXED_OFF("hpet"),
     FIXED_OFF("i8042"),
     FIXED_OFF("sata"),

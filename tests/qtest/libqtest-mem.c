@@ -114,8 +114,8 @@ void qtest_writeq(QTestState *s, uint64_t addr, uint64_t v)
 
 static uint64_t in_value(QTestState *s, char size, uint16_t port)
 {
-    g_autofree char *rest = must_be_ok(s, qtest_line(s, "in%c 0x%x", size,
-                                                     port));
+    g_autofree char *rest = must_be_ok(s,
+                                       qtest_line(s, "in%c 0x%x", size, port));
 
     return g_ascii_strtoull(rest, NULL, 16);
 }

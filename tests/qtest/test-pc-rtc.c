@@ -220,8 +220,8 @@ static void test_migration(void)
     qtest_clock_step(s, 100 * S_NS);
     json_object_put(qtest_qmp_ok(
         to, "{'execute':'migrate-incoming','arguments':{'uri':'%s'}}", uri));
-    json_object_put(qtest_qmp_ok(
-        s, "{'execute':'migrate','arguments':{'uri':'%s'}}", uri));
+    json_object_put(
+        qtest_qmp_ok(s, "{'execute':'migrate','arguments':{'uri':'%s'}}", uri));
     json_object_put(qtest_event(to, "RESUME"));
     expect_time(to, 0x300601, 0x080140);
     g_assert_cmphex(in(to, 0x0c), ==, 0x90);

@@ -10,7 +10,17 @@
 #define COM1 0x3f8
 #define IRQ4 4
 
-enum { RBR, IER, IIR, LCR, MCR, LSR, MSR, SCR, FCR = 2 };
+enum {
+    RBR,
+    IER,
+    IIR,
+    LCR,
+    MCR,
+    LSR,
+    MSR,
+    SCR,
+    FCR = 2
+};
 
 /* A machine whose serial line is a socket that we hold. */
 typedef struct Line {
@@ -32,8 +42,8 @@ static Line start(const char *more)
 {
     g_autofree char *dir = g_dir_make_tmp("pc-serial-XXXXXX", NULL);
     g_autofree char *path = g_strdup_printf("%s/s", dir);
-    Line l = { qtest_startf("-M q35 -m 4M -serial unix:%s,server=on,wait=off %s",
-                            path, more) };
+    Line l = { qtest_startf(
+        "-M q35 -m 4M -serial unix:%s,server=on,wait=off %s", path, more) };
 
     l.fd = connect_to(path);
     unlink(path);

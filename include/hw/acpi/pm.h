@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The part of a PC's south bridge that guests need without PCI: ACPI power
- * management, APM control and the reset control register (ACPI 6.4, 4.8).
+ * management and APM control (ACPI 6.4, 4.8).
  *
  *   0x600  PM1 status (16 bit), 0x602 PM1 enable
  *   0x604  PM1 control: SLP_EN with SLP_TYP 0 S5, 1 S3, 2 S4
  *   0x608  PM timer: 24 bit, 3.579545 MHz
  *   GPE0   status and enable, all zero: 0x620 (ICH9-LPC), 0xafe0 (PIIX4_PM)
  *   0x0b2  APM control: ACPI on and off; 0x0b3 APM status: memory
- *   0xcf9  reset control
  *
  * Interrupt 9 is the SCI. There is no SMM: ACPI is on after a reset, as a
  * firmware leaves it. Properties disable_s3, disable_s4: no such sleep.
@@ -28,7 +27,6 @@
 #define ACPI_PM_BASE   0x600
 #define ACPI_SCI_IRQ   9
 #define ACPI_GPE0_SIZE 16
-#define RESET_PORT     0xcf9
 
 typedef struct AcpiPmClass {
     DeviceClass parent_class;
@@ -42,7 +40,7 @@ typedef struct AcpiPmState {
     ISADevice parent_obj;
 
     /* Constant after realize. */
-    MemoryRegion pm_io, gpe_io, apm_io, reset_io;
+    MemoryRegion pm_io, gpe_io, apm_io;
     qemu_irq sci;
     bool disable_s3, disable_s4; /* properties */
     Notifier powerdown, wakeup;
@@ -54,7 +52,6 @@ typedef struct AcpiPmState {
     uint8_t gpe_sts[ACPI_GPE0_SIZE], gpe_en[ACPI_GPE0_SIZE];
     uint32_t smi_en, smi_sts;
     uint8_t apmc, apms;
-    uint8_t rst_cnt;
 } AcpiPmState;
 
 OBJECT_DECLARE_TYPE(AcpiPmState, AcpiPmClass, ACPI_PM)

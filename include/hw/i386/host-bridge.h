@@ -3,8 +3,9 @@
  * The PCI host bridge of a PC, as far as it decides what is seen below 1 MiB:
  * types "mch" (q35) and "i440FX" (pc).
  *
- * Configuration mechanism #1: ports 0xcf8 (address) and 0xcfc (data); there is
- * no other device on the bus. What can be written is seven PAM bytes (at 0x90,
+ * Configuration mechanism #1: ports 0xcf8 (address, as 32 bits) and 0xcfc (data);
+ * there is no other device on the bus. Amid the address is the south bridge's
+ * reset control register, 0xcf9: a byte, in which bit 2 resets the machine. What can be written is seven PAM bytes (at 0x90,
  * "mch", or 0x59, "i440FX"): two bits for each of 13 segments between 0xc0000
  * and 0xfffff, bit 0 reads from RAM, bit 1 writes to RAM.
  *
@@ -27,6 +28,7 @@
 #define TYPE_MCH         "mch"
 #define TYPE_I440FX      "i440FX"
 
+#define RESET_PORT   0xcf9
 #define PAM_SEGMENTS 13
 #define PAM_BASE     UINT64_C(0xc0000)
 #define ISA_HOLE_BASE \
@@ -58,6 +60,7 @@ typedef struct HostBridge {
     /* Guarded by the BQL; saved. */
     uint32_t config_addr;
     uint8_t config[256];
+    uint8_t rst_cnt; /* reset control */
 } HostBridge;
 
 OBJECT_DECLARE_TYPE(HostBridge, HostBridgeClass, HOST_BRIDGE)
