@@ -31,7 +31,7 @@ typedef struct MigrationOptionsObject {
     bool send_configuration, send_section_footer, send_switchover_start;
     bool store_global_state;
     uint8_t clear_bitmap_shift;
-    bool change_tracking;
+    bool change_tracking, sync_by_page;
     uint8_t throttle_trigger, throttle_initial, throttle_increment;
     uint8_t throttle_max;
     bool throttle_tailslow;
@@ -140,6 +140,11 @@ bool migrate_change_tracking(void)
     return opts.props->change_tracking;
 }
 
+bool migrate_sync_by_page(void)
+{
+    return opts.props->sync_by_page;
+}
+
 void migration_options_set_hooks(const MigrationOptionsHooks *hooks)
 {
     opts.hooks = hooks;
@@ -203,6 +208,8 @@ static const Property option_props[] = {
                  .check = check_clear_bitmap_shift),
     DEFINE_PROP_BOOL("x-change-dirty-tracking", MigrationOptionsObject,
                      change_tracking, false),
+    DEFINE_PROP_BOOL("x-sync-by-page", MigrationOptionsObject, sync_by_page,
+                     false),
     DEFINE_PROP_SIZE("x-max-bandwidth", MigrationOptionsObject, max_bandwidth,
                      MAX_BANDWIDTH_DEFAULT),
     DEFINE_PROP_SIZE("avail-switchover-bandwidth", MigrationOptionsObject,

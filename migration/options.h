@@ -49,6 +49,8 @@ unsigned migrate_clear_bitmap_shift(void);
 bool migrate_dirty_tracking(DirtyTrackingMode *mode);
 /* For tests: mode auto changes the dirty tracker after each round. */
 bool migrate_change_tracking(void);
+/* For benchmarks: a sync takes and cleans page by page. */
+bool migrate_sync_by_page(void);
 
 /* The QOM type "migration", whose properties are what -global can set. */
 void migration_options_register_type(void);

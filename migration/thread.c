@@ -126,6 +126,7 @@ static void configure_ram(MigrationState *s)
     ram_save_configure(&(RamConfig){
         .target_page_bits = machine_info()->target_page_bits,
         .clear_bitmap_shift = migrate_clear_bitmap_shift(),
+        .sync_by_page = migrate_sync_by_page(),
         .ignore_shared = migrate_ignore_shared(),
         .detect_zero = migrate_detect_zero_pages_flag(),
         .rate_limit = &s->rate_limit,

@@ -32,6 +32,7 @@
 typedef struct RamConfig {
     unsigned target_page_bits;
     unsigned clear_bitmap_shift; /* chunk = 2^n host pages */
+    bool sync_by_page; /* to measure by: no sweep; a clean for each page */
     bool ignore_shared;
     _Atomic bool *detect_zero; /* may change under way */
     RateLimit *rate_limit;

@@ -274,10 +274,12 @@ def tell(out, o):
             (row, runs, verdict(row, runs)) for row, runs in shown)])
     svg.intervals(out.path('.svg'),
                   'auto: cost of each run, by the median of the best engine',
-                  'ratio of priced counts; 1: as good as the best',
+                  'ratio of priced counts (1: as good as the best; those above '
+                  '3 left out)',
                   [(row.name, [v / max(median(runs, verdict(row, runs)[0]),
                                        1e-9) for v in values(runs, 'auto')])
-                   for row, runs in shown if row.start == 'bitmap'])
+                   for row, runs in shown if verdict(row, runs)[1] < 3],
+                  level=1)
     out.write()
 
 

@@ -252,16 +252,16 @@ class Lab:
         self.vms.append(vm)
         return vm
 
-    def start_guest(self, binary, workload, **options):
+    def start_guest(self, binary, workload, *more, **options):
         """A running workload guest; @workload is its command line."""
         if not os.path.exists(self.kernel):
             raise LabError('%s is not built: is there a cross compiler?'
                            % self.kernel)
         return self.start(binary, '-kernel', self.kernel, '-append', workload,
-                          **options)
+                          *more, **options)
 
-    def start_target(self, binary, **options):
-        return self.start(binary, '-incoming', 'defer', **options)
+    def start_target(self, binary, *more, **options):
+        return self.start(binary, '-incoming', 'defer', *more, **options)
 
     def stop(self, *vms):
         for vm in vms:
@@ -360,13 +360,15 @@ class Journey:
     def __init__(self, lab, kind, workload, guest_cpus=None, **options):
         self.lab, self.kind = lab, kind
         self.options = dict(options, accel=kind.accel)
-        self.vm = lab.start_guest(kind.binary, workload, **self.options)
+        self.vm = lab.start_guest(kind.binary, workload, *kind.more,
+                                  **self.options)
         self.vm.wait_for_guest(guest_cpus)
 
     def move(self, seconds, capabilities=(), **parameters):
         """Returns (what query-migrate said, the Watch). A guest whose
         migration did not end within @seconds stays where it is."""
-        target = self.lab.start_target(self.kind.binary, **self.options)
+        target = self.lab.start_target(self.kind.binary, *self.kind.more,
+                                       **self.options)
         target.set_migration()
         self.vm.set_migration(capabilities, **parameters)
         watch = Watch(self.vm, target)
@@ -411,12 +413,13 @@ def check_stamps(vm):
 
 
 class Kind:
-    """One of those compared: a binary, an accelerator with its settings, and
-    the name of the one that it is compared with (None: the first)."""
+    """One of those compared: a binary, an accelerator with its settings, the
+    name of the one that it is compared with (None: the first), and more
+    arguments."""
 
-    def __init__(self, name, binary, accel='tcg', rival=None):
+    def __init__(self, name, binary, accel='tcg', rival=None, more=()):
         self.name, self.binary, self.accel = name, binary, accel
-        self.rival = rival
+        self.rival, self.more = rival, more
 
 
 def engines_of(lab):

@@ -14,9 +14,10 @@ Whether one ends is partly chance: the result is one of a distribution. Beside
 it are the sync as the migration itself measured it, and the D*x / (B - D) of
 that. How long the guest then really stood still is seen from outside.
 
-The sync page by page, as it was before, is measured by build/tests/bench/
-bench-sweep on bitmaps, and not by a migration here; --before takes its
-nanoseconds per page of guest memory and shows what D*x / (B - D) would be.
+"by-page" among the engines is "bitmap" without the sweep: each sync takes page
+by page and makes each page that was dirty ready by itself (x-sync-by-page), which
+is what a sync of blocks with unequal bit phases comes to without it. --before
+takes nanoseconds per page and shows the D*x / (B - D) of larger guests.
 
 PEER_QEMU_AARCH64 (or _X86_64) names the binary of another QEMU, to be
 compared with. It does not tell how long its syncs took.
@@ -33,8 +34,10 @@ MB = 1000000
 
 def options():
     p = report.parser(__doc__)
-    p.add_argument('--engines', type=report.names, default=['bitmap', 'peer'],
-                   help='as those of lost-computation (bitmap,peer)')
+    p.add_argument('--engines', type=report.names,
+                   default=['bitmap', 'by-page', 'peer'],
+                   help='by-page, and those of lost-computation '
+                   '(bitmap,by-page,peer)')
     p.add_argument('--rates', type=report.numbers, default=[0.5, 0.8],
                    help='dirty rates, of the link (0.5,0.8)')
     p.add_argument('--link', type=float, default=100,
@@ -50,6 +53,17 @@ def options():
     p.add_argument('--before', type=float, default=None,
                    help='ns per page of a sync page by page')
     return p.parse_args()
+
+
+def kinds(lab, wanted):
+    """Those of the lab, and by-page."""
+    there = lab_module.kinds(lab, [w for w in wanted if w != 'by-page'] or
+                             ['bitmap'])
+    if 'by-page' in wanted:
+        there.insert(1, lab_module.Kind(
+            'by-page', lab.ours, 'tcg,dirty-tracking=bitmap',
+            more=('-global', 'migration.x-sync-by-page=on')))
+    return there
 
 
 def syncs_of(info):
@@ -74,7 +88,7 @@ def bisect(journey, rate, o, out):
         ended = info['status'] == 'completed'
         run = out.run(kind=journey.kind.name, rate=rate, limit=limit,
                       ended=ended, steady=steady, sync_us=syncs_of(info),
-                      total_s=info['total-time'] / 1000,
+                      total_s=info['total-time'] / 1000 if ended else None,
                       blackout_ms=watch.blackout_ms() if ended else None)
         tried.append(run)
         out.note('%-8s rate %g limit %4d ms: %s' % (
@@ -127,7 +141,7 @@ def main():
     out = report.Report('min-downtime-limit', o)
     rows, shown = [], []
     with report.lab(o) as lab:
-        for kind in lab_module.kinds(lab, o.engines):
+        for kind in kinds(lab, o.engines):
             journey = lab_module.Journey(
                 lab, kind, 'ws=%d rate=1000 pat=random fill=1' % o.ws,
                 ram_mib=o.ram)

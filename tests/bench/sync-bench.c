@@ -29,7 +29,10 @@
  * Words are those that the parts looked at, of logs, block bitmaps and their
  * summary.
  *
- * Options: --max SIZE, --runs N (of guests up to 256 GiB; 1 beyond), --out DIR.
+ * Options: --max SIZE, --runs N (of guests up to 256 GiB; 1 beyond), --out DIR,
+ * --seconds N (50): rows are left out, and that is said, if what the same row of
+ * the size before took makes one expect that its part of the time would not do.
+ * The most telling rows come first. 0: no limit; all takes some minutes.
  */
 #include "qemu/osdep.h"
 
@@ -455,6 +458,43 @@ static void measure_engine(TcgVcpu *v, const DirtyTrackerOps *ops, uint64_t gib,
     bench_row_end();
 }
 
+static const uint64_t sizes_gib[] = { 1, 16, 256, 1024, 4096, 12288 };
+static const struct {
+    double percent;
+    bool clustered;
+} densities[] = {
+    { 0, false },  { 1, false },  { 1, true },  { 100, false }, { 0.1, false },
+    { 0.1, true }, { 10, false }, { 10, true }, { 5, false },   { 5, true },
+};
+
+/* What is left of --seconds, and for what weight of parts. */
+static struct {
+    bool limited;
+    double end_s;
+    unsigned weight;
+    double took_s[ARRAY_SIZE(densities)]; /* a run of a GiB, the last time */
+} budget;
+
+static unsigned weight_of(uint64_t gib)
+{
+    return gib >= 12288 ? 5 : gib >= 4096 ? 2 : 1;
+}
+
+static double begin_part(uint64_t gib)
+{
+    unsigned weight = weight_of(gib);
+    double now = bench_now_s();
+    double share = (double)weight / MAX(budget.weight, weight);
+
+    budget.weight -= weight;
+    return now + (budget.end_s - now) * share;
+}
+
+static bool fits(double expected_s, double part_end_s)
+{
+    return !budget.limited || bench_now_s() + expected_s <= part_end_s;
+}
+
 static void measure_engines(TcgVcpu *v, uint64_t gib, unsigned runs)
 {
     static const DirtyTrackerOps *const ops[] = { &tcg_bitmap_tracker,
@@ -462,37 +502,61 @@ static void measure_engines(TcgVcpu *v, uint64_t gib, unsigned runs)
                                                   &tcg_dbm_tracker };
     static const uint64_t pages[] = { 0, 1000, 100000 };
 
+    static double took_s[ARRAY_SIZE(ops)][ARRAY_SIZE(pages)];
+    double end_s = begin_part(gib), begin_s;
+    unsigned left_out = 0;
+
     vm.nr = 0;
     add_block(gib * GiB, 0);
-    for (unsigned i = 0; i < ARRAY_SIZE(ops); i++) {
-        for (unsigned k = 0; k < ARRAY_SIZE(pages); k++) {
+    for (unsigned k = 0; k < ARRAY_SIZE(pages); k++) {
+        for (unsigned i = 0; i < ARRAY_SIZE(ops); i++) {
+            if (k > 0 && !fits(took_s[i][k] * runs, end_s)) {
+                left_out++;
+                continue;
+            }
+            begin_s = bench_now_s();
             measure_engine(v, ops[i], gib, pages[k], runs);
+            took_s[i][k] = (bench_now_s() - begin_s) / runs;
         }
     }
     free_guest();
+    if (left_out) {
+        bench_say("(%" PRIu64 " GiB: %u rows of trackers left out, see "
+                  "--seconds)\n",
+                  gib, left_out);
+    }
 }
-
-static const uint64_t sizes_gib[] = { 1, 16, 256, 1024, 4096, 12288 };
-static const double densities[] = { 0, 0.1, 1, 5, 10, 100 };
 
 static void measure_size(uint64_t gib, bool many, unsigned runs)
 {
+    double end_s = begin_part(gib), begin_s;
+    unsigned left_out = 0;
+
     runs = gib > 256 ? 1 : runs;
     make_guest(gib * GiB, many);
     for (unsigned d = 0; d < ARRAY_SIZE(densities); d++) {
-        bool extreme = densities[d] == 0 || densities[d] == 100;
-
-        for (unsigned clustered = 0; clustered <= !extreme; clustered++) {
-            measure(many ? "many" : "one", gib, densities[d], clustered, runs);
+        /* The first row is the one that everything else is compared with. */
+        if (d > 0 && !fits(budget.took_s[d] * gib * runs, end_s)) {
+            left_out++;
+            continue;
         }
+        begin_s = bench_now_s();
+        measure(many ? "many" : "one", gib, densities[d].percent,
+                densities[d].clustered, runs);
+        budget.took_s[d] = (bench_now_s() - begin_s) / gib / runs;
     }
     drop_guest();
+    if (left_out) {
+        bench_say("(%" PRIu64 " GiB, %s: %u rows left out, see --seconds)\n",
+                  gib, many ? "many" : "one", left_out);
+    }
 }
 
 int main(int argc, char **argv)
 {
     uint64_t max = bench_arg(argc, argv, "max", 12 * TiB) / GiB;
     unsigned runs = bench_arg(argc, argv, "runs", 3);
+    uint64_t seconds = bench_arg(argc, argv, "seconds", 50);
     TcgVcpu *v;
 
     if (runs < 1 || runs > MAX_RUNS) {
@@ -501,19 +565,27 @@ int main(int argc, char **argv)
     }
     guest_init();
     v = guest_vcpu("cortex-a57");
-    dirty_tracker_select(&mock, &error_abort);
     bench_out_begin(bench_arg_str(argc, argv, "out"), "sync-bench");
+    budget.limited = seconds > 0;
+    budget.end_s = bench_now_s() + seconds;
+    for (unsigned i = 0; i < ARRAY_SIZE(sizes_gib); i++) {
+        if (sizes_gib[i] <= max) {
+            budget.weight += weight_of(sizes_gib[i]) *
+                             (sizes_gib[i] > 1 ? 3 : 2);
+        }
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(sizes_gib); i++) {
+        if (sizes_gib[i] <= max) {
+            measure_engines(v, sizes_gib[i], runs);
+        }
+    }
+    dirty_tracker_select(&mock, &error_abort);
     for (unsigned i = 0; i < ARRAY_SIZE(sizes_gib); i++) {
         if (sizes_gib[i] <= max) {
             measure_size(sizes_gib[i], false, runs);
             if (sizes_gib[i] > 1) {
                 measure_size(sizes_gib[i], true, runs);
             }
-        }
-    }
-    for (unsigned i = 0; i < ARRAY_SIZE(sizes_gib); i++) {
-        if (sizes_gib[i] <= max) {
-            measure_engines(v, sizes_gib[i], runs);
         }
     }
     bench_out_end();

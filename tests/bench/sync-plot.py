@@ -20,6 +20,8 @@ SERIES = (
     ('all', 'total ms', 100, '-'),
     ('1 %, by page', 'by page ms', 1, 'random'),
 )
+SIZES = [(0, '1 GiB'), (4, '16 GiB'), (8, '256 GiB'), (10, '1 TiB'),
+         (12, '4 TiB'), (math.log2(12288), '12 TiB')]
 
 
 def points(rows, layout, key, percent, kind):
@@ -38,8 +40,9 @@ def main():
                   for name, key, percent, kind in SERIES}
         svg.lines(os.path.join(out, 'sync-bench-%s.svg' % layout),
                   'One bitmap sync, layout: %s' % layout,
-                  'guest memory: log2 of GiB', 'log10 of ms',
-                  {k: v for k, v in series.items() if v})
+                  'guest memory (logarithmic)', 'milliseconds (logarithmic)',
+                  {k: v for k, v in series.items() if v}, x_ticks=SIZES,
+                  y_ticks=[(e, '%g' % 10 ** e) for e in range(-3, 8)])
 
 
 main()
