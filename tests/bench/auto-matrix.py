@@ -249,11 +249,12 @@ def changes(runs):
     return ', '.join('%s: %d' % kv for kv in sorted(seen.items()))
 
 
-def tell(out, o):
+def tell(out):
     by_row = {}
     for r in out.data['runs']:
         by_row.setdefault(r['row'], []).append(r)
-    shown = [(r, by_row[r.name]) for r in ROWS if r.name in by_row]
+    shown = [(r, by_row[r.name]) for r in ROWS if r.name in by_row and
+             all(values(by_row[r.name], e) for e in ENGINES)]
     out.say('Priced counts, ns per page found: median (least-largest)')
     out.table(['guest'] + ENGINES + ['runs'], [
         [row.name] + [report.summary(values(runs, e), 1) for e in ENGINES] +
@@ -291,12 +292,15 @@ def main():
         with open(out.path('.json')) as f:
             out.data['runs'] = [r for r in json.load(f)['runs'] if r['row']
                                 not in [row.name for row in rows]]
-    with lab_module.Lab(o.build) as lab:
-        for row in out.in_time(rows):
-            measure(lab, out, o, row)
-            runs = [r for r in out.data['runs'] if r['row'] == row.name]
-            out.note('%-34s %.3f %s' % ((row.name,) + verdict(row, runs)[1:]))
-    tell(out, o)
+    try:
+        with lab_module.Lab(o.build) as lab:
+            for row in out.in_time(rows):
+                measure(lab, out, o, row)
+                runs = [r for r in out.data['runs'] if r['row'] == row.name]
+                out.note('%-34s %.3f %s' % ((row.name,) +
+                                            verdict(row, runs)[1:]))
+    finally:  # ended from outside, too: what is measured is measured
+        tell(out)
 
 
 if __name__ == '__main__':

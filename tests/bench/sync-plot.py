@@ -34,7 +34,7 @@ def main():
     program, out, args = sys.argv[1], sys.argv[2], sys.argv[3:]
     subprocess.run([program, '--out', out] + args, check=True)
     with open(os.path.join(out, 'sync-bench.json')) as f:
-        rows = json.load(f)['rows']
+        rows = [r for r in json.load(f)['rows'] if r['table'] == 'sync']
     for layout in sorted({r['layout'] for r in rows}):
         series = {name: points(rows, layout, key, percent, kind)
                   for name, key, percent, kind in SERIES}
