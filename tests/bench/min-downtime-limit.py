@@ -61,7 +61,7 @@ def kinds(lab, wanted):
                              ['bitmap'])
     if 'by-page' in wanted:
         there.insert(1, lab_module.Kind(
-            'by-page', lab.ours, 'tcg,dirty-tracking=bitmap',
+            'by-page', lab.ours, lab.accel + ',dirty-tracking=bitmap',
             more=('-global', 'migration.x-sync-by-page=on')))
     return there
 
