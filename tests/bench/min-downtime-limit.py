@@ -159,7 +159,7 @@ def main():
     if o.before:
         before(o, out)
     svg.intervals(out.path('.svg'), 'Limits with which precopy ended',
-                  'downtime-limit, ms', shown)
+                  'downtime-limit, ms (logarithmic)', shown, log=True)
     out.write()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pictures without a library: lines over an axis, and values with intervals."""
+import math
 import statistics
 from xml.sax.saxutils import escape
 
@@ -169,19 +170,25 @@ def lines(path, title, x_label, y_label, series, bands=(), level=None,
     pic.write(path)
 
 
-def intervals(path, title, x_label, rows, level=None):
+def intervals(path, title, x_label, rows, level=None, log=False):
     """@rows: (name, [values]): every value a dot, the median a bar; @level:
-    what they are to be compared with, a dashed line."""
+    what they are to be compared with, a dashed line; @log: values that are
+    all positive, on a logarithmic axis."""
     pic = Picture(title, height=TOP + BOTTOM + 26 * max(1, len(rows)))
     left = 30 + CHAR * max([len(name) for name, _ in rows] or [0])
     w, h = pic.width - left - RIGHT - 10, pic.height - TOP - BOTTOM
     values = [v for _, vs in rows for v in vs] or [1]
     values += [level] if level is not None else []
     low, high = min(0, min(values)), max(values) or 1
+    shown = ticks(low, high)
+    if log:
+        low, high = math.log2(min(values)), math.log2(max(values))
+        shown = [2 ** i for i in range(math.ceil(low), int(high) + 1)]
 
     def at(v):
-        return left + w * (v - low) / ((high - low) or 1)
-    for v in ticks(low, high):
+        return left + w * ((math.log2(v) if log else v) - low) / \
+            ((high - low) or 1)
+    for v in shown:
         pic.line(at(v), TOP, at(v), TOP + h)
         pic.text(at(v), TOP + h + 16, plain(v), anchor='middle')
     if level is not None:
