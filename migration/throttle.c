@@ -175,10 +175,21 @@ void migration_throttle_reset(MigrationThrottle *t)
     g_clear_pointer(&t->report, g_array_unref);
 }
 
+/*
+ * To the guest a sleep is a pause, and right before a switchover it is a part of
+ * that one: so none may be long beside the downtime limit, whoever throttles.
+ */
+static void bound_sleeps(void)
+{
+    cpu_throttle_bound_sleep(
+        cpu_throttle_bound_for_limit(migrate_downtime_limit_ms()));
+}
+
 void migration_throttle_begin(MigrationState *s)
 {
     MigrationThrottle *t = &s->throttle;
 
+    bound_sleeps();
     t->by_limit = migrate_dirty_limit();
     t->on = (migrate_auto_converge() || t->by_limit) && cpu_count();
     t->has_base = false;
@@ -297,6 +308,7 @@ void migration_throttle_check(MigrationState *s, bool first_pass_done)
     int64_t now = get_clock();
     ThrottleSample sample;
 
+    bound_sleeps(); /* the limit may have been changed */
     if (!t->on || !first_pass_done ||
         now - t->last_check_ns <
             MAX(CHECK_NS, t->check_cost_ns * CHECK_PER_COST)) {
@@ -326,6 +338,7 @@ void migration_throttle_end(MigrationState *s)
 {
     MigrationThrottle *t = &s->throttle;
 
+    cpu_throttle_bound_sleep(CPU_THROTTLE_LONGEST_NS);
     if (!t->vcpus) {
         return;
     }

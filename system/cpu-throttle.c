@@ -2,6 +2,8 @@
 /* Throttling of vCPUs: see include/system/cpu-throttle.h for the contract. */
 #include "qemu/osdep.h"
 
+#include <sys/prctl.h>
+
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
@@ -11,12 +13,22 @@
 
 /* Time in guest code between two sleeps, if the sleeps are not too long. */
 #define SLICE_NS INT64_C(10000000)
-/* Slice and sleep together take no longer, unless the slice would be... */
-#define PERIOD_MAX_NS INT64_C(200000000)
-/* ... shorter than what a wake-up can be relied on for. */
-#define SLICE_MIN_NS INT64_C(1000000)
-/* When to look again at a vCPU whose slice is over while it is not running. */
-#define RETRY_NS INT64_C(1000000)
+/* A sleep is planned for half of its bound: slices last longer than planned. */
+#define HEADROOM 2
+/* What is slept for one bad moment, in longest sleeps; more is forgotten. */
+#define DEBT_MAX 20
+/* A sleep that is not worth it: less than one in so many of what is usual. */
+#define SMALL_SLEEP 8
+/* The bound of a sleep, as a part of the downtime limit; and the least. */
+#define LIMIT_PARTS   4
+#define BOUND_MIN_NS  INT64_C(5000000)
+/*
+ * When to look again at a vCPU whose slice is over while it is not running:
+ * soon if it may be on its way into the guest.
+ */
+#define RETRY_SOON_NS INT64_C(50000)
+#define SOON_NS       INT64_C(500000)
+#define RETRY_NS      INT64_C(1000000)
 
 /* One per process, like the list of CPUs. */
 static struct {
@@ -27,26 +39,95 @@ static struct {
 
     /* Atomic. */
     _Atomic bool quit;
-    QemuEvent wake; /* of the thread */
-} throttle = { .lock = { PTHREAD_MUTEX_INITIALIZER } };
+    _Atomic int64_t longest_ns; /* one sleep */
+    QemuEvent wake;             /* of the thread */
+
+    /* Constant while a vCPU is throttled. */
+    CpuThrottleHook *hook;
+} throttle = {
+    .lock = { PTHREAD_MUTEX_INITIALIZER },
+    .longest_ns = CPU_THROTTLE_LONGEST_NS,
+};
 
 static void __attribute__((constructor)) throttle_init(void)
 {
     qemu_event_init(&throttle.wake, false);
 }
 
-static int64_t slice_ns(uint32_t share)
-{
-    int64_t awake = CPU_THROTTLE_ONE - share;
-    int64_t in_period = PERIOD_MAX_NS * awake / CPU_THROTTLE_ONE;
+/* ---------------------------------------------------------- arithmetic */
 
-    return MIN(SLICE_NS, MAX(in_period, SLICE_MIN_NS));
+/* What has to be slept for @ran_ns of guest code, and the reverse. */
+static int64_t sleep_for(int64_t ran_ns, uint32_t share)
+{
+    return (int64_t)((double)ran_ns * share / (CPU_THROTTLE_ONE - share));
+}
+
+static int64_t run_for(int64_t sleep_ns, uint32_t share)
+{
+    return (int64_t)((double)sleep_ns * (CPU_THROTTLE_ONE - share) / share);
+}
+
+void cpu_throttle_bound_sleep(int64_t longest_ns)
+{
+    atomic_store_explicit(&throttle.longest_ns, longest_ns,
+                          memory_order_relaxed);
+}
+
+int64_t cpu_throttle_bound_for_limit(uint64_t limit_ms)
+{
+    /* Not more than this counts, and it does not overflow. */
+    uint64_t ms = MIN(limit_ms,
+                      LIMIT_PARTS * CPU_THROTTLE_LONGEST_NS / NS_PER_MS);
+
+    return MAX((int64_t)ms * NS_PER_MS / LIMIT_PARTS, BOUND_MIN_NS);
+}
+
+int64_t cpu_throttle_longest_ns(uint32_t share)
+{
+    return MAX(atomic_load_explicit(&throttle.longest_ns, memory_order_relaxed),
+               sleep_for(CPU_THROTTLE_SLICE_MIN_NS, share));
+}
+
+/* Planned, when there is no debt. */
+static int64_t usual_slice_ns(uint32_t share)
+{
+    int64_t ns = run_for(cpu_throttle_longest_ns(share) / HEADROOM, share);
+
+    return MIN(SLICE_NS, MAX(ns, CPU_THROTTLE_SLICE_MIN_NS));
 }
 
 int64_t cpu_throttle_sleep_ns(uint32_t share)
 {
-    return slice_ns(share) * share / (CPU_THROTTLE_ONE - share);
+    return share ? sleep_for(usual_slice_ns(share), share) : 0;
 }
+
+int64_t cpu_throttle_slice_ns(int64_t debt_ns, uint32_t share)
+{
+    if (!share) {
+        return SLICE_NS;
+    }
+    return CLAMP(usual_slice_ns(share) - run_for(debt_ns, share), 0, SLICE_NS);
+}
+
+int64_t cpu_throttle_owe(int64_t *debt_ns, uint32_t share, int64_t ran_ns)
+{
+    int64_t most = MAX(cpu_throttle_longest_ns(share), CPU_THROTTLE_LONGEST_NS);
+    int64_t debt = MIN(*debt_ns + sleep_for(ran_ns, share), DEBT_MAX * most);
+
+    *debt_ns = debt;
+    if (debt <= cpu_throttle_sleep_ns(share) / SMALL_SLEEP) {
+        return 0;
+    }
+    return MIN(debt, most);
+}
+
+void cpu_throttle_paid(int64_t *debt_ns, int64_t slept_ns)
+{
+    /* Not without end: the VM may have been stopped meanwhile. */
+    *debt_ns = MAX(*debt_ns - slept_ns, -CPU_THROTTLE_LONGEST_NS);
+}
+
+/* ---------------------------------------------------------- what is set */
 
 uint32_t cpu_throttle_get(const CPUState *cpu)
 {
@@ -88,7 +169,7 @@ static int64_t look_at(CPUState *cpu, int64_t now)
         return slice_end;
     }
     if (!atomic_load_explicit(&cpu->running, memory_order_relaxed)) {
-        return now + RETRY_NS;
+        return now + (now - slice_end < SOON_NS ? RETRY_SOON_NS : RETRY_NS);
     }
     atomic_store_explicit(&t->sleep_due, true, memory_order_release);
     qemu_cpu_kick(cpu);
@@ -97,6 +178,8 @@ static int64_t look_at(CPUState *cpu, int64_t now)
 
 static void *throttle_thread(void *opaque)
 {
+    /* The kernel may be 50 us late by default: as long as the least slice. */
+    prctl(PR_SET_TIMERSLACK, 1000UL);
     while (!atomic_load(&throttle.quit)) {
         int64_t now, next = INT64_MAX;
         CPUState *cpu;
@@ -109,27 +192,79 @@ static void *throttle_thread(void *opaque)
         if (atomic_load(&throttle.quit)) {
             break;
         }
-        /* Rounded up: a slice is not cut short. */
-        qemu_event_timedwait(
-            &throttle.wake,
-            next == INT64_MAX
-                ? 1000
-                : (int)((next - now + NS_PER_MS - 1) / NS_PER_MS));
+        qemu_event_timedwait_ns(&throttle.wake,
+                                next == INT64_MAX ? 1000 * NS_PER_MS
+                                                  : next - now);
     }
     return NULL;
 }
 
 /* --------------------------------------------------------- the sleeper */
 
-static void end_sleep(CpuThrottle *t, int64_t now, bool early)
+/* Of this thread: what others on the host take is not the guest's. */
+static int64_t cpu_time_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+void cpu_throttle_run_begin(CPUState *cpu)
+{
+    CpuThrottle *t = &cpu->throttle;
+
+    if (cpu_throttle_get(cpu)) {
+        t->run_begin_ns = cpu_time_ns();
+    } else {
+        t->run_begin_ns = t->ran_ns = t->debt_ns = 0;
+    }
+}
+
+void cpu_throttle_run_end(CPUState *cpu)
+{
+    CpuThrottle *t = &cpu->throttle;
+
+    if (t->run_begin_ns) {
+        t->ran_ns += cpu_time_ns() - t->run_begin_ns;
+    }
+}
+
+void cpu_throttle_set_hook(CpuThrottleHook *hook)
+{
+    throttle.hook = hook;
+}
+
+static void begin_sleep(CPUState *cpu, int64_t now, uint32_t share)
+{
+    CpuThrottle *t = &cpu->throttle;
+    int64_t ns = cpu_throttle_owe(&t->debt_ns, share, t->ran_ns);
+
+    if (ns) {
+        t->sleep_begin_ns = now;
+        t->sleep_end_ns = now + ns;
+        atomic_fetch_add_explicit(&t->sleeps, 1, memory_order_relaxed);
+        if (throttle.hook) {
+            throttle.hook(cpu, t->ran_ns, ns);
+        }
+    }
+    t->ran_ns = 0;
+}
+
+/* It slept, or need not. */
+static void end_sleep(CpuThrottle *t, int64_t now)
 {
     uint32_t share = cpu_throttle_get(container_of(t, CPUState, throttle));
 
-    if (early) {
-        atomic_fetch_add_explicit(&t->cut_short, 1, memory_order_relaxed);
+    if (t->sleep_end_ns) {
+        if (now < t->sleep_end_ns) {
+            atomic_fetch_add_explicit(&t->cut_short, 1, memory_order_relaxed);
+        }
+        cpu_throttle_paid(&t->debt_ns, now - t->sleep_begin_ns);
+        t->sleep_end_ns = 0;
     }
-    t->sleep_end_ns = 0;
-    atomic_store_explicit(&t->slice_end_ns, now + slice_ns(share),
+    atomic_store_explicit(&t->slice_end_ns,
+                          now + cpu_throttle_slice_ns(t->debt_ns, share),
                           memory_order_relaxed);
     /* Release: pairs with the acquire in look_at(). */
     atomic_store_explicit(&t->sleep_due, false, memory_order_release);
@@ -147,16 +282,14 @@ bool TSA_NO_CHECK cpu_throttle_sleep(CPUState *cpu)
     }
     now = get_clock();
     if (t->sleep_end_ns == 0 && share) {
-        t->sleep_end_ns = now + cpu_throttle_sleep_ns(share);
-        atomic_fetch_add_explicit(&t->sleeps, 1, memory_order_relaxed);
+        begin_sleep(cpu, now, share);
     }
     if (share == 0 || now >= t->sleep_end_ns) {
-        end_sleep(t, now, t->sleep_end_ns && now < t->sleep_end_ns);
+        end_sleep(t, now);
         return false;
     }
     bql_unlock();
-    qemu_event_timedwait(
-        &cpu->wake, (int)((t->sleep_end_ns - now + NS_PER_MS - 1) / NS_PER_MS));
+    qemu_event_timedwait_ns(&cpu->wake, t->sleep_end_ns - now);
     bql_lock();
     atomic_fetch_add_explicit(&t->slept_ns, get_clock() - now,
                               memory_order_relaxed);

@@ -78,18 +78,23 @@ void qemu_cond_wait(QemuCond *cond, QemuMutex *mutex)
     check(pthread_cond_wait(&cond->cond, &mutex->lock), __func__);
 }
 
-static struct timespec deadline_in_ms(int ms)
+static struct timespec deadline_in_ns(int64_t ns)
 {
     struct timespec ts;
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
-    ts.tv_sec += ms / 1000;
-    ts.tv_nsec += (ms % 1000) * 1000000L;
+    ts.tv_sec += ns / 1000000000;
+    ts.tv_nsec += ns % 1000000000;
     if (ts.tv_nsec >= 1000000000L) {
         ts.tv_sec++;
         ts.tv_nsec -= 1000000000L;
     }
     return ts;
+}
+
+static struct timespec deadline_in_ms(int ms)
+{
+    return deadline_in_ns((int64_t)ms * 1000000);
 }
 
 static bool cond_wait_until(QemuCond *cond, QemuMutex *mutex,
@@ -195,7 +200,12 @@ void qemu_event_wait(QemuEvent *ev)
 
 bool qemu_event_timedwait(QemuEvent *ev, int ms)
 {
-    struct timespec deadline = deadline_in_ms(ms);
+    return qemu_event_timedwait_ns(ev, (int64_t)ms * 1000000);
+}
+
+bool qemu_event_timedwait_ns(QemuEvent *ev, int64_t ns)
+{
+    struct timespec deadline = deadline_in_ns(ns);
     bool set;
 
     qemu_mutex_lock(&ev->mutex);

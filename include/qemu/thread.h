@@ -67,6 +67,7 @@ void qemu_event_set(QemuEvent *ev);
 void qemu_event_reset(QemuEvent *ev);
 void qemu_event_wait(QemuEvent *ev);
 bool qemu_event_timedwait(QemuEvent *ev, int ms); /* false: timed out */
+bool qemu_event_timedwait_ns(QemuEvent *ev, int64_t ns);
 
 typedef struct QemuThread {
     pthread_t thread;

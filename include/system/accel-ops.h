@@ -30,6 +30,7 @@
 #ifndef SYSTEM_ACCEL_OPS_H
 #define SYSTEM_ACCEL_OPS_H
 
+#include "system/cpu-throttle.h"
 #include "system/cpus.h"
 
 typedef struct AccelOps {
@@ -73,10 +74,12 @@ void vcpu_thread_end(CPUState *cpu);
 /* Around guest code: what another thread sees as cpu->running. */
 static inline void vcpu_run_begin(CPUState *cpu)
 {
+    cpu_throttle_run_begin(cpu);
     atomic_store_explicit(&cpu->running, true, memory_order_seq_cst);
 }
 static inline void vcpu_run_end(CPUState *cpu)
 {
+    cpu_throttle_run_end(cpu);
     /* Release: what the guest stored is seen by who sees !running. */
     atomic_store_explicit(&cpu->running, false, memory_order_release);
 }

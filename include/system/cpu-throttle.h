@@ -3,14 +3,23 @@
  * CPU throttle: keep chosen vCPUs out of guest code for a share of the time.
  *
  * Each vCPU has a share of its own for each user, in millionths of the time; the
- * larger one counts. A throttled vCPU runs for a slice, then sleeps on its own
- * thread in vcpu_thread_wait(), out of the guest, without the BQL:
+ * larger one counts. A share of 20 % means that of the time that it executes or
+ * sleeps, it sleeps 20 %: what the host gives to others, halts and stops are no
+ * part of it. A throttled vCPU runs for a slice, then sleeps on its own thread
+ * in vcpu_thread_wait(), out of the guest, without the BQL:
  *
  *   throttle thread          the slice is over and the vCPU is in guest code:
  *                            sleep_due = true (release) ; kick
  *   vCPU, vcpu_thread_wait   sees sleep_due (acquire), sleeps ; then sets the
  *                            end of its next slice, sleep_due = false (release)
  *                            and wakes the throttle thread
+ *
+ * How long depends on how long it really executed (cpu_throttle_owe()); what was
+ * slept too long or too short is made up for. To the guest one sleep is like a
+ * pause, so slices are as short as a bound of the sleeps needs, which a
+ * migration derives from its downtime limit. A slice that took more than twice
+ * as long as planned, because the host is busy, is still slept for at once, but
+ * never for more than CPU_THROTTLE_LONGEST_NS.
  *
  * A sleep ends early when the vCPU is to stop or to end, when its share becomes
  * 0, and is interrupted for queued work. So neither a pause of the VM nor the
@@ -56,8 +65,34 @@ bool cpu_throttle_is_on(CpuThrottleUser user);
  * begun, or has ended: so a late setter undoes no end.
  */
 void cpu_throttle_set(CpuThrottleUser user, CPUState *cpu, uint32_t share);
-/* How long one sleep is with such a share. */
+/* How long one sleep is with such a share, as a rule. */
 int64_t cpu_throttle_sleep_ns(uint32_t share);
+
+/*
+ * The bound of one sleep, if nobody asks for a tighter one; whatever is asked
+ * for, no sleep is longer. Shares over 99 % may need sleeps of this length: a
+ * slice is not planned shorter than CPU_THROTTLE_SLICE_MIN_NS.
+ */
+#define CPU_THROTTLE_LONGEST_NS   INT64_C(50000000)
+#define CPU_THROTTLE_SLICE_MIN_NS INT64_C(50000)
+void cpu_throttle_bound_sleep(int64_t longest_ns);
+/* A fraction of @limit_ms, 5 ms at least, CPU_THROTTLE_LONGEST_NS at most. */
+int64_t cpu_throttle_bound_for_limit(uint64_t limit_ms);
+/* The bound in force for such a share. */
+int64_t cpu_throttle_longest_ns(uint32_t share);
+
+/*
+ * The arithmetic of one vCPU; no state but @debt_ns, which is what it still has
+ * to sleep.
+ *
+ * cpu_throttle_owe: it executed for @ran_ns. Returns how long it is to sleep
+ * now; 0 if that is not worth it.
+ * cpu_throttle_paid: it slept for @slept_ns.
+ * cpu_throttle_slice_ns: how long it is to run now, before the next sleep.
+ */
+int64_t cpu_throttle_owe(int64_t *debt_ns, uint32_t share, int64_t ran_ns);
+void cpu_throttle_paid(int64_t *debt_ns, int64_t slept_ns);
+int64_t cpu_throttle_slice_ns(int64_t debt_ns, uint32_t share);
 /* What @cpu sleeps: the largest share of any user. */
 uint32_t cpu_throttle_get(const CPUState *cpu);
 
@@ -92,5 +127,16 @@ void cpu_throttle_divide(const double *demand, unsigned n, uint32_t share,
  * meanwhile.
  */
 bool cpu_throttle_sleep(CPUState *cpu);
+
+/* By vcpu_run_begin() and vcpu_run_end(): count the time in guest code. */
+void cpu_throttle_run_begin(CPUState *cpu);
+void cpu_throttle_run_end(CPUState *cpu);
+
+/*
+ * For tests: called by the vCPU's thread before each sleep, with its length and
+ * what was executed for it. NULL: none. While no vCPU is throttled.
+ */
+typedef void CpuThrottleHook(CPUState *cpu, int64_t ran_ns, int64_t sleep_ns);
+void cpu_throttle_set_hook(CpuThrottleHook *hook);
 
 #endif /* SYSTEM_CPU_THROTTLE_H */

@@ -89,7 +89,10 @@ typedef struct CpuThrottle {
     /* Atomic, counted by the vCPU thread. */
     _Atomic uint64_t sleeps, cut_short, slept_ns;
     /* vCPU thread. */
-    int64_t sleep_end_ns; /* 0: not sleeping */
+    int64_t sleep_begin_ns, sleep_end_ns; /* 0: not sleeping */
+    int64_t run_begin_ns; /* of its CPU's time; 0: not throttled then */
+    int64_t ran_ns;       /* in guest code since the last sleep */
+    int64_t debt_ns;      /* to be slept; below 0: slept too long */
 } CpuThrottle;
 
 /* What the reaper found in a vCPU's dirty rings. */

@@ -5,105 +5,17 @@
  */
 #include "qemu/osdep.h"
 
+#include "fake-cpu.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "qemu/qmp-event.h"
 #include "qemu/timer.h"
-#include "system/accel-ops.h"
 #include "system/reset.h"
 #include "system/runstate.h"
 
-#define NR_CPUS      4
-#define TYPE_FAKE    "fake-cpu"
-#define SLOW_EXIT_US 20000
+#define NR_CPUS 4
 
-typedef struct FakeCPU {
-    CPUState parent_obj;
-    _Atomic uint64_t rounds; /* times round its guest loop */
-    _Atomic bool slow;       /* takes SLOW_EXIT_US to leave the guest */
-    _Atomic bool has_work;
-    unsigned resets;
-} FakeCPU;
-
-static FakeCPU *fakes[NR_CPUS];
 static GString *seen_events;
-
-/* ---- the CPU ---- */
-
-static bool fake_realize(CPUState *cpu, Error **errp)
-{
-    return true;
-}
-
-static void fake_reset(CPUState *cpu)
-{
-    ((FakeCPU *)cpu)->resets++;
-}
-
-static bool fake_has_work(CPUState *cpu)
-{
-    return atomic_load(&((FakeCPU *)cpu)->has_work) ||
-           cpu_test_interrupt(cpu, CPU_INTERRUPT_HARD);
-}
-
-static void fake_dump(CPUState *cpu, GString *out)
-{
-}
-
-static void fake_class_init(ObjectClass *oc, const void *data)
-{
-    CPUClass *cc = CPU_CLASS(oc);
-
-    cc->realize = fake_realize;
-    cc->reset = fake_reset;
-    cc->has_work = fake_has_work;
-    cc->dump_state = fake_dump;
-}
-
-static const TypeInfo fake_type = {
-    .name = TYPE_FAKE,
-    .parent = TYPE_CPU,
-    .instance_size = sizeof(FakeCPU),
-    .class_init = fake_class_init,
-};
-
-/* ---- its accelerator ---- */
-
-static void *TSA_NO_CHECK fake_thread(void *opaque)
-{
-    FakeCPU *f = opaque;
-    CPUState *cpu = opaque;
-
-    vcpu_thread_begin(cpu);
-    while (vcpu_thread_wait(cpu)) {
-        bql_unlock();
-        vcpu_run_begin(cpu);
-        while (!vcpu_must_exit(cpu)) {
-            atomic_fetch_add(&f->rounds, 1);
-            if (cpu->halted) {
-                break;
-            }
-            g_usleep(50);
-        }
-        if (atomic_load(&f->slow)) {
-            g_usleep(SLOW_EXIT_US);
-        }
-        vcpu_run_end(cpu);
-        bql_lock();
-    }
-    vcpu_thread_end(cpu);
-    return NULL;
-}
-
-static bool fake_create_thread(CPUState *cpu, Error **errp)
-{
-    g_autofree char *name = vcpu_thread_name(cpu, "FAKE");
-
-    return qemu_thread_create(cpu->thread, name, fake_thread, cpu,
-                              QEMU_THREAD_JOINABLE, errp);
-}
-
-static const AccelOps fake_ops = { .create_vcpu_thread = fake_create_thread };
 
 static void on_event(void *opaque, const char *name, json_object *event)
 {
@@ -114,23 +26,6 @@ static void check_events(const char *expected)
 {
     g_assert_cmpstr(seen_events->str, ==, expected);
     g_string_truncate(seen_events, 0);
-}
-
-static uint64_t rounds(int i)
-{
-    return atomic_load(&fakes[i]->rounds);
-}
-
-/* Give up the BQL until vCPU @i has gone round again. */
-static void TSA_NO_CHECK wait_for_round(int i)
-{
-    uint64_t before = rounds(i);
-
-    bql_unlock();
-    while (rounds(i) == before) {
-        g_usleep(100);
-    }
-    bql_lock();
 }
 
 static void TSA_NO_CHECK sleep_ms(int ms)
@@ -150,19 +45,19 @@ static void test_start_and_stop(void)
     vm_start();
     check_events("RESUME ");
     for (int i = 0; i < NR_CPUS; i++) {
-        wait_for_round(i);
+        fake_wait_for_round(i);
     }
     vm_stop(RUN_STATE_PAUSED);
     check_events("STOP ");
     g_assert_true(all_vcpus_paused());
     g_assert_true(runstate_check(RUN_STATE_PAUSED));
     for (int i = 0; i < NR_CPUS; i++) {
-        g_assert_false(atomic_load(&CPU(fakes[i])->running));
-        before[i] = rounds(i);
+        g_assert_false(atomic_load(&fake_cpu(i)->running));
+        before[i] = fake_rounds(i);
     }
     sleep_ms(5);
     for (int i = 0; i < NR_CPUS; i++) {
-        g_assert_cmpuint(rounds(i), ==, before[i]);
+        g_assert_cmpuint(fake_rounds(i), ==, before[i]);
     }
     vm_stop(RUN_STATE_PAUSED); /* stopped already: nothing to tell */
     check_events("");
@@ -172,44 +67,39 @@ static void test_start_and_stop(void)
 static void test_stop_is_parallel(void)
 {
     for (int i = 0; i < NR_CPUS; i++) {
-        atomic_store(&fakes[i]->slow, true);
+        atomic_store(&fake_cpus[i]->slow, true);
     }
     vm_start();
     for (int i = 0; i < NR_CPUS; i++) {
-        wait_for_round(i);
+        fake_wait_for_round(i);
     }
     vm_stop(RUN_STATE_PAUSED);
     g_assert_cmpint(vm_stop_last_times().drain_ns, >=,
-                    (int64_t)SLOW_EXIT_US * 1000 * 9 / 10);
+                    (int64_t)FAKE_SLOW_EXIT_US * 1000 * 9 / 10);
     g_assert_cmpint(vm_stop_last_times().drain_ns, <,
-                    (int64_t)SLOW_EXIT_US * 1000 * (NR_CPUS - 1));
+                    (int64_t)FAKE_SLOW_EXIT_US * 1000 * (NR_CPUS - 1));
     for (int i = 0; i < NR_CPUS; i++) {
-        atomic_store(&fakes[i]->slow, false);
+        atomic_store(&fake_cpus[i]->slow, false);
     }
     check_events("RESUME STOP ");
-}
-
-static void halt(CPUState *cpu, run_on_cpu_data data)
-{
-    cpu->halted = 1;
 }
 
 /* A halted vCPU sleeps; an interrupt from another thread wakes it. */
 static void test_halt_and_interrupt(void)
 {
-    CPUState *cpu = CPU(fakes[1]);
+    CPUState *cpu = fake_cpu(1);
     uint64_t before;
 
     vm_start();
-    wait_for_round(1);
-    run_on_cpu(cpu, halt, RUN_ON_CPU_NULL);
+    fake_wait_for_round(1);
+    run_on_cpu(cpu, fake_halt, RUN_ON_CPU_NULL);
     sleep_ms(5);
-    before = rounds(1);
+    before = fake_rounds(1);
     sleep_ms(5);
-    g_assert_cmpuint(rounds(1), ==, before);
+    g_assert_cmpuint(fake_rounds(1), ==, before);
 
     cpu_interrupt(cpu, CPU_INTERRUPT_HARD);
-    wait_for_round(1);
+    fake_wait_for_round(1);
     vm_stop(RUN_STATE_PAUSED);
     cpu->halted = 0;
     cpu_reset_interrupt(cpu, CPU_INTERRUPT_HARD);
@@ -229,8 +119,8 @@ static void check_work(void)
     int n = 0;
 
     for (int i = 0; i < NR_CPUS; i++) {
-        async_run_on_cpu(CPU(fakes[i]), count_work, RUN_ON_CPU_HOST_PTR(&n));
-        run_on_cpu(CPU(fakes[i]), count_work, RUN_ON_CPU_HOST_PTR(&n));
+        async_run_on_cpu(fake_cpu(i), count_work, RUN_ON_CPU_HOST_PTR(&n));
+        run_on_cpu(fake_cpu(i), count_work, RUN_ON_CPU_HOST_PTR(&n));
     }
     g_assert_cmpint(n, ==, 2 * NR_CPUS);
 }
@@ -279,12 +169,12 @@ static void test_change_handlers(void)
 
 static void test_requests(void)
 {
-    unsigned before = fakes[0]->resets;
+    unsigned before = fake_cpus[0]->resets;
 
     vm_start();
     qemu_system_reset_request(SHUTDOWN_CAUSE_GUEST_RESET);
     runstate_process_requests();
-    g_assert_cmpuint(fakes[0]->resets, ==, before + 1);
+    g_assert_cmpuint(fake_cpus[0]->resets, ==, before + 1);
     g_assert_true(runstate_is_running());
     check_events("RESUME RESET ");
 
@@ -367,38 +257,27 @@ static void TSA_NO_CHECK test_kick_never_lost(void)
 {
     QemuThread thread;
 
-    CPU(fakes[2])->halted = 1;
+    fake_cpu(2)->halted = 1;
     vm_start();
-    qemu_thread_create(&thread, "kicker", kicker, fakes[2],
+    qemu_thread_create(&thread, "kicker", kicker, fake_cpus[2],
                        QEMU_THREAD_JOINABLE, &error_abort);
     bql_unlock();
     qemu_thread_join(&thread);
     bql_lock();
     vm_stop(RUN_STATE_PAUSED);
-    CPU(fakes[2])->halted = 0;
+    fake_cpu(2)->halted = 0;
     check_events("RESUME STOP ");
 }
 
-int TSA_NO_CHECK main(int argc, char **argv)
+int main(int argc, char **argv)
 {
     QmpEventSink *sink;
     int ret;
 
     g_test_init(&argc, &argv, NULL);
-    qom_register_types();
-    cpu_register_types();
-    type_register_static(&fake_type);
-    main_loop_init();
-    timers_init();
-    runstate_init();
+    fake_cpus_init(NR_CPUS);
     seen_events = g_string_new(NULL);
     sink = qmp_event_add_sink(on_event, NULL);
-    accel_ops_set(&fake_ops);
-    for (int i = 0; i < NR_CPUS; i++) {
-        fakes[i] = (FakeCPU *)object_new(TYPE_FAKE);
-        g_assert_true(cpu_realize(CPU(fakes[i]), &error_abort));
-        g_assert_true(qemu_get_cpu(i) == CPU(fakes[i]));
-    }
 
     g_test_add_func("/cpus/start-and-stop", test_start_and_stop);
     g_test_add_func("/cpus/stop-is-parallel", test_stop_is_parallel);
@@ -409,9 +288,8 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/runstate/requests", test_requests);
     g_test_add_func("/runstate/transitions", test_transitions);
     ret = g_test_run();
-    cpus_shutdown();
+    fake_cpus_exit();
     qmp_event_remove_sink(sink);
     g_string_free(seen_events, TRUE);
-    bql_unlock();
     return ret;
 }
