@@ -20,8 +20,8 @@
 /* A sleep that is not worth it: less than one in so many of what is usual. */
 #define SMALL_SLEEP 8
 /* The bound of a sleep, as a part of the downtime limit; and the least. */
-#define LIMIT_PARTS   4
-#define BOUND_MIN_NS  INT64_C(5000000)
+#define LIMIT_PARTS  4
+#define BOUND_MIN_NS INT64_C(5000000)
 /*
  * When to look again at a vCPU whose slice is over while it is not running:
  * soon if it may be on its way into the guest.
@@ -192,9 +192,8 @@ static void *throttle_thread(void *opaque)
         if (atomic_load(&throttle.quit)) {
             break;
         }
-        qemu_event_timedwait_ns(&throttle.wake,
-                                next == INT64_MAX ? 1000 * NS_PER_MS
-                                                  : next - now);
+        qemu_event_timedwait_ns(
+            &throttle.wake, next == INT64_MAX ? 1000 * NS_PER_MS : next - now);
     }
     return NULL;
 }

@@ -22,10 +22,15 @@ and the same link. Their runs alternate.
 PEER_QEMU_AARCH64 (or _X86_64) names the binary of another QEMU, to be
 compared with.
 
+A measurement that has to be made in pieces is continued with --append: what
+the file has counts as well, and pairs are of the same turn.
+
 Throttling, as --throttle: none; ac-20-10 (auto-converge with its defaults);
 ac-20-15 (increment 15); dl-N (dirty-limit, N MB/s for each vCPU). What a
 binary does not have is left out, and said.
 """
+import json
+import os
 import statistics
 import time
 
@@ -37,6 +42,8 @@ MB = 1000000
 BIN = 0.010    # seconds per sample in the results
 WINDOW = 0.1   # the rate is back when it is so for that long
 NOISE = 0.1    # seconds; a ratio to less says nothing
+# What must be the same for runs to be put together.
+SAME = ('cpus', 'link', 'rate', 'limit', 'pattern', 'steady', 'after', 'cap')
 FIGURES = {True: ('all',), False: ('all', 'net')}  # by: has it a rate?
 
 
@@ -66,6 +73,8 @@ def options():
                    help='seconds to wait for the rate to come back (1)')
     p.add_argument('--cap', type=float, default=15,
                    help='seconds after which a migration is cancelled (15)')
+    p.add_argument('--append', metavar='FILE',
+                   help='take the runs in FILE along, add these to it')
     return p.parse_args()
 
 
@@ -152,6 +161,9 @@ class Case:
     def __init__(self, kind, throttle, ws):
         self.kind, self.throttle, self.ws = kind, throttle, int(ws)
         self.runs = []
+
+    def key(self):
+        return [self.kind.name, self.throttle, self.ws]
 
     def name(self, o):
         parts = [self.kind.name]
@@ -261,9 +273,11 @@ def ratios(cases, o, out):
         rival = lab_module.rival_of(case.kind, [c.kind for c in group])
         first = next((c for c in group if c.kind is rival), None)
         for what in FIGURES[bool(o.rate)]:
-            pairs = [(a['lost'][what], b['lost'][what])
-                     for a, b in zip(case.runs, first.runs if first else [])
-                     if 'lost' in a and 'lost' in b]
+            of_first = {r['turn']: r for r in (first.runs if first else [])
+                        if 'lost' in r}
+            pairs = [(a['lost'][what], of_first[a['turn']]['lost'][what])
+                     for a in case.runs
+                     if 'lost' in a and a['turn'] in of_first]
             if not pairs:
                 continue
             out.say('lost, %s: %s - %s = %s s%s' % (
@@ -310,28 +324,56 @@ def pictures(cases, o, out):
                    for c in cases for what in FIGURES[bool(o.rate)]])
 
 
+def load(cases, o, out):
+    """The runs of earlier invocations. Returns the next turn."""
+    if not o.append or not os.path.exists(o.append):
+        return 0
+    with open(o.append) as f:
+        before = json.load(f)
+    for name in SAME:
+        if before['options'][name] != getattr(o, name):
+            raise lab_module.LabError('%s was measured with --%s %s' % (
+                o.append, name, before['options'][name]))
+    for run in before['runs']:
+        for case in cases:
+            if case.key() == run['key']:
+                case.runs.append(run)
+                out.run(case=case.name(o), **run)
+    return 1 + max((run['turn'] for run in before['runs']), default=-1)
+
+
+def save(cases, o):
+    if o.append:
+        with open(o.append, 'w') as f:
+            json.dump({'options': {name: getattr(o, name) for name in SAME},
+                       'runs': [run for c in cases for run in c.runs]}, f)
+
+
 def main():
     o = options()
     out = report.Report('lost-computation', o)
     with report.lab(o) as lab:
         cases = cases_of(lab, o, out)
-        order = [(i, case) for i in range(o.runs)
+        turn = load(cases, o, out)
+        order = [(i, case) for i in range(turn, turn + o.runs)
                  for case in cases[i % len(cases):] + cases[:i % len(cases)]]
         for i, case in out.in_time(order):
-            run = one_run(lab, case, o)
+            run = dict(one_run(lab, case, o), turn=i, key=case.key())
             case.runs.append(run)
             out.run(case=case.name(o), **run)
             out.note('%d: %-24s %s' % (
                 i + 1, case.name(o), 'lost %.2f s of %.2f s' % (
                     run['lost']['all'], run['total_s'])
                 if 'lost' in run else run['status']))
+    save(cases, o)
+    runs = min(len(c.runs) for c in cases)
     out.say('%d vCPU(s), %s MiB each written %sly at %s, link %g MB/s, limit '
             '%d ms' % (o.cpus, '/'.join('%d' % w for w in o.ws),
                        o.pattern, 'full speed' if not o.rate else
                        '%g MB/s' % (o.rate * o.link), o.link, o.limit))
     out.say('median (least-largest) of %d runs; with so many, the true median '
             'is between them with %.1f %%' % (
-                o.runs, 100 * report.confidence(o.runs)))
+                runs, 100 * report.confidence(runs)))
     out.table(['', 'ended', 'steady k/s', '% of asked', 'total s',
                'blackout ms', 'lost: precopy', 'blackout', 'after', 'all, s',
                'net, s', 'net rate in precopy, %', 'sent MB', 'rounds',
