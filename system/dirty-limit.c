@@ -22,6 +22,7 @@ typedef struct LimitedVcpu {
     uint64_t limit[DIRTY_LIMIT_USERS]; /* MiB per second; 0: none */
     uint64_t written;                  /* pages, when the period began */
     double rate;                       /* MiB per second, in the last one */
+    DirtyLimitLook last;
     uint32_t share;
 } LimitedVcpu;
 
@@ -57,35 +58,25 @@ static uint64_t limit_of(const LimitedVcpu *v)
     return limit;
 }
 
-uint32_t dirty_limit_share(uint32_t share, double rate, double limit)
-{
-    double awake = (double)(CPU_THROTTLE_ONE - share) / CPU_THROTTLE_ONE;
-    double demand = rate / awake;
-    double wanted = demand > limit ? 1 - limit / demand : 0;
-    uint32_t next = (uint32_t)(wanted * CPU_THROTTLE_ONE);
-
-    if (next < share) {
-        /* What it would write is a guess; so go only half of the way. */
-        next = share - (share - next + 1) / 2;
-    }
-    return MIN(next, CPU_THROTTLE_MAX);
-}
-
 /* ------------------------------------------------------------ the thread */
 
 /* One look: what was written in the last @span_ns, and what follows. */
 static void look(int64_t span_ns)
 {
+    double seconds = (double)span_ns / 1e9;
+
     QEMU_LOCK_GUARD(&limits.lock);
     for (guint i = 0; i < limits.vcpus->len; i++) {
         LimitedVcpu *v = &g_array_index(limits.vcpus, LimitedVcpu, i);
         uint64_t now = v->written, limit = limit_of(v);
+        double mib;
 
         dirty_tracker_written(v->cpu, &now);
-        v->rate = (double)(now - v->written) / PAGES_PER_MIB * 1e9 /
-                  (double)span_ns;
+        mib = (double)(now - v->written) / PAGES_PER_MIB;
+        v->rate = mib / seconds;
         v->written = now;
-        v->share = limit ? dirty_limit_share(v->share, v->rate, (double)limit)
+        v->share = limit ? dirty_limit_step(&v->last, cpu_throttle_get(v->cpu),
+                                            mib, seconds, (double)limit)
                          : 0;
         cpu_throttle_set(CPU_THROTTLE_LIMIT, v->cpu, v->share);
     }

@@ -57,14 +57,24 @@ typedef struct DirtyLimitVcpu {
 /* GArray of them, by index; empty: no limit. Free with g_array_unref(). */
 GArray *dirty_limit_query(void);
 
+/* What a look found: MiB of pages written in so long a time of execution. */
+typedef struct DirtyLimitLook {
+    double executed_s, mib;
+} DirtyLimitLook;
+
 /**
- * dirty_limit_share: how much of the time to sleep in the next period
+ * dirty_limit_step: how much of the time to sleep in the next period
  *
- * @share: in the last one, in millionths (cpu-throttle.h)
- * @rate, @limit: MiB per second that were written, and that may be
+ * @last: the look before, all 0 if there was none; becomes this one
+ * @share: that it slept in the last period, in millionths (cpu-throttle.h)
+ * @mib, @seconds: what was written in it, and how long it was
+ * @limit: MiB per second that may be
  *
- * More at once, less by and by.
+ * A vCPU whose demand is steady is within a fifth of its limit after two steps,
+ * if CPU_THROTTLE_MAX is enough for that; who writes (nearly) nothing is let go
+ * by and by.
  */
-uint32_t dirty_limit_share(uint32_t share, double rate, double limit);
+uint32_t dirty_limit_step(DirtyLimitLook *last, uint32_t share, double mib,
+                          double seconds, double limit);
 
 #endif /* SYSTEM_DIRTY_LIMIT_H */
