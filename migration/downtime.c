@@ -6,6 +6,11 @@
 
 #define NS_PER_S 1e9
 
+/* Putting off goes on while the pages owed shrink to this share at least. */
+#define POLISH_MIN_SHRINK 0.7
+/* A pause as short as this is not worth another round. */
+#define POLISH_FLOOR_NS INT64_C(2000000)
+
 uint64_t downtime_bandwidth(const DowntimeInputs *in)
 {
     uint64_t bw = in->bandwidth_bytes;
@@ -70,4 +75,32 @@ uint64_t downtime_page_budget(const DowntimeInputs *in, int64_t limit_ns)
     }
     bytes = (double)downtime_bandwidth(in) * (double)left_ns / NS_PER_S;
     return bytes >= (double)UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
+}
+
+/* The switchover is possible: would one more round make it much shorter? */
+static bool put_off(DowntimePolish *polish, const DowntimeInputs *in)
+{
+    int64_t fixed_ns = downtime_fixed_ns(in);
+    int64_t pages_ns = downtime_predict_ns(in) - fixed_ns;
+
+    if (pages_ns <= MAX(fixed_ns, POLISH_FLOOR_NS) ||
+        polish->rounds >= DOWNTIME_POLISH_ROUNDS ||
+        (polish->rounds && (double)in->remaining_bytes >
+                               (double)polish->owed_bytes *
+                                   POLISH_MIN_SHRINK)) {
+        return false;
+    }
+    polish->rounds++;
+    polish->owed_bytes = in->remaining_bytes;
+    return true;
+}
+
+bool downtime_decide(DowntimePolish *polish, const DowntimeInputs *in,
+                     int64_t limit_ns, bool stalled)
+{
+    if (!downtime_allows(in, limit_ns)) {
+        polish->rounds = 0;
+        return false;
+    }
+    return stalled || !put_off(polish, in);
 }

@@ -62,4 +62,26 @@ bool downtime_allows(const DowntimeInputs *in, int64_t limit_ns);
  */
 uint64_t downtime_page_budget(const DowntimeInputs *in, int64_t limit_ns);
 
+/* Rounds in a row by which a switchover was put off; all 0 to begin with. */
+typedef struct DowntimePolish {
+    unsigned rounds;
+    uint64_t owed_bytes; /* at the last of them */
+} DowntimePolish;
+
+/**
+ * downtime_decide: at the end of a round: whether to switch over now
+ *
+ * What does not keep @limit_ns never does. What does is put off as long as a
+ * further round makes the pause much shorter: at most DOWNTIME_POLISH_ROUNDS
+ * times, while the pages owed shrink from round to round, and while they, not
+ * the fixed parts, are most of the pause.
+ *
+ * @stalled: the migration does not get nearer to its end (stall.h). Then what
+ * remains goes up and down, and a low point within the limit may be the only
+ * one: it is taken at once.
+ */
+#define DOWNTIME_POLISH_ROUNDS 4
+bool downtime_decide(DowntimePolish *polish, const DowntimeInputs *in,
+                     int64_t limit_ns, bool stalled);
+
 #endif /* MIGRATION_DOWNTIME_H */

@@ -41,17 +41,6 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
-/*
- * A switchover that would keep the limit is put off as long as a further round
- * makes the pause much shorter: at most this often, while the pages owed
- * shrink to this share at least, and while they, not the fixed parts, are most
- * of the pause. The first pass is always sent to its end: its pages have to go
- * anyway, better while the guest runs.
- */
-#define POLISH_MAX_ROUNDS 4
-#define POLISH_MIN_SHRINK 0.7
-#define POLISH_FLOOR_NS   INT64_C(2000000)
-
 /* A drain that takes longer than this is followed by one more round. */
 #define DRAIN_SHORT_NS INT64_C(2000000)
 #define DRAIN_MAX      3
@@ -62,9 +51,8 @@
 /* What the rounds need to remember. */
 typedef struct Rounds {
     bool first_pass_done;
-    unsigned polished;       /* rounds that a switchover was put off by */
+    DowntimePolish polish;   /* rounds that a switchover was put off by */
     unsigned drains;         /* times the target was waited for */
-    uint64_t polished_owed;  /* pages owed, in bytes, at the last of them */
     int64_t sync_end_ns;     /* when the last sync ended */
     int64_t window_begin_ns; /* of the rates for reports */
     uint64_t window_bytes, window_pages;
@@ -266,7 +254,7 @@ static bool sync_is_due(MigrationState *s, const Rounds *r, bool nothing_owed)
     if (nothing_owed) {
         return true;
     }
-    if (!r->first_pass_done || r->polished) {
+    if (!r->first_pass_done || r->polish.rounds) {
         return false;
     }
     return owed <= downtime_page_budget(&in, limit_ns) &&
@@ -299,23 +287,6 @@ static void look_for_stall(MigrationState *s, const Rounds *r)
             STAT_GET(&s->stats, dirty_pages_rate) * DIRTY_PAGE_SIZE,
             needed_ns / 1000);
     }
-}
-
-/* The switchover is possible: would one more round make it much shorter? */
-static bool put_off(Rounds *r, const DowntimeInputs *in)
-{
-    int64_t fixed_ns = downtime_fixed_ns(in);
-    int64_t pages_ns = downtime_predict_ns(in) - fixed_ns;
-
-    if (pages_ns <= MAX(fixed_ns, POLISH_FLOOR_NS) ||
-        r->polished >= POLISH_MAX_ROUNDS ||
-        (r->polished && (double)in->remaining_bytes >
-                            (double)r->polished_owed * POLISH_MIN_SHRINK)) {
-        return false;
-    }
-    r->polished++;
-    r->polished_owed = in->remaining_bytes;
-    return true;
 }
 
 static DirtyAutoLink auto_link(MigrationState *s)
@@ -359,12 +330,8 @@ static bool sync_and_decide(MigrationState *s, Rounds *r)
     note_prediction(s, &in);
     trace_migration_decide(in.remaining_bytes, downtime_bandwidth(&in),
                            downtime_predict_ns(&in), limit_ns);
-    if (!downtime_allows(&in, limit_ns)) {
-        r->polished = 0;
-        return false;
-    }
-    /* In a stall there may be no second chance. */
-    return stall_since_ns(&s->stall) || !put_off(r, &in);
+    return downtime_decide(&r->polish, &in, limit_ns,
+                           stall_since_ns(&s->stall) != 0);
 }
 
 void migration_ask_own_kind(MigrationState *s)

@@ -2,6 +2,7 @@
 /* Tests of migration/stall.h: curves, and what is to be said of them. */
 #include "qemu/osdep.h"
 
+#include "downtime.h"
 #include "stall.h"
 
 #define STEP_NS    (STALL_SAMPLE_NS)
@@ -138,6 +139,101 @@ static void test_cost(void)
     g_assert_true(stall_sample_is_due(&r.st, r.now_ns + 20 * STALL_SAMPLE_NS));
 }
 
+/* ---- what a stall is for ---- */
+
+#define LINK     (UINT64_C(100) << 20) /* bytes per second */
+#define LIMIT_NS INT64_C(100000000)
+/* Pages that such a link carries within the limit, beside the fixed parts. */
+#define WITHIN 2300
+#define BEYOND 2600
+
+/* One round's end, with so many pages left. Returns whether it switches. */
+static bool ends_round(Run *r, DowntimePolish *polish, uint64_t remaining)
+{
+    DowntimeInputs in = {
+        .remaining_bytes = remaining * 4096,
+        .bandwidth_bytes = LINK,
+        .stop_ns = DOWNTIME_GUESS_STOP_NS,
+        .device_save_ns = DOWNTIME_GUESS_SAVE_NS,
+        .restore_ns = DOWNTIME_GUESS_RESTORE_NS,
+    };
+
+    sample(r, remaining, 10000);
+    return downtime_decide(polish, &in, LIMIT_NS, stall_since_ns(&r->st) != 0);
+}
+
+/*
+ * It goes up and down beyond the limit, is found to be stalled, and the first
+ * low point within the limit is taken: it is not put off, though the pause is
+ * nearly all pages, nor is a lower one waited for.
+ */
+static void test_switches_at_low_point(void)
+{
+    static const uint64_t curve[] = { 9000, 4000, BEYOND, 7000 };
+    DowntimePolish polish = { 0 };
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 10 * PER_WINDOW; i++) {
+        g_assert_false(
+            ends_round(&r, &polish, curve[i % G_N_ELEMENTS(curve)]));
+    }
+    g_assert_cmpuint(r.found, ==, 1);
+    g_assert_true(ends_round(&r, &polish, WITHIN));
+    g_assert_cmpuint(polish.rounds, ==, 0);
+}
+
+/* A low point that the limit does not allow is none to switch at, ever. */
+static void test_never_beyond_limit(void)
+{
+    DowntimePolish polish = { 0 };
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 50 * PER_WINDOW; i++) {
+        g_assert_false(ends_round(&r, &polish, i % 3 ? 5000 : BEYOND));
+    }
+    g_assert_cmpuint(r.found, ==, 1);
+    /* What it would have taken, for whoever sets the limit. */
+    g_assert_cmpuint(atomic_load(&r.st.lowest_bytes), ==, BEYOND * 4096);
+}
+
+/* The same low point without a stall: a shorter pause is tried for. */
+static void test_puts_off_without_stall(void)
+{
+    static const uint64_t curve[] = { 40000, 20000, 9000, WITHIN, 1200, 700 };
+    DowntimePolish polish = { 0 };
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < G_N_ELEMENTS(curve); i++) {
+        g_assert_false(ends_round(&r, &polish, curve[i]));
+    }
+    g_assert_cmpuint(polish.rounds, ==, 3);
+    g_assert_true(ends_round(&r, &polish, 650)); /* hardly less than 700 */
+    g_assert_cmpuint(r.found, ==, 0);
+}
+
+/* A stall that is over is forgotten: putting off begins anew. */
+static void test_after_a_stall(void)
+{
+    DowntimePolish polish = { 0 };
+    uint64_t remaining = 200000;
+    Run r;
+
+    begin(&r);
+    for (unsigned i = 0; i < 3 * PER_WINDOW; i++) {
+        g_assert_false(ends_round(&r, &polish, remaining));
+    }
+    g_assert_cmpuint(r.found, ==, 1);
+    while (stall_since_ns(&r.st) || remaining > WITHIN + 8000) {
+        remaining -= 8000;
+        g_assert_false(ends_round(&r, &polish, remaining));
+    }
+    g_assert_false(ends_round(&r, &polish, WITHIN));
+    g_assert_cmpuint(polish.rounds, ==, 1);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -148,5 +244,12 @@ int main(int argc, char **argv)
     g_test_add_func("/migration-stall/again", test_again);
     g_test_add_func("/migration-stall/nothing-sent", test_nothing_sent);
     g_test_add_func("/migration-stall/cost", test_cost);
+    g_test_add_func("/migration-stall/switches-at-low-point",
+                    test_switches_at_low_point);
+    g_test_add_func("/migration-stall/never-beyond-limit",
+                    test_never_beyond_limit);
+    g_test_add_func("/migration-stall/puts-off-without-stall",
+                    test_puts_off_without_stall);
+    g_test_add_func("/migration-stall/after-a-stall", test_after_a_stall);
     return g_test_run();
 }
