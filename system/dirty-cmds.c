@@ -100,6 +100,10 @@ static void print_vcpus(Monitor *mon, const DirtyTrackingVCPUList *list)
                            "%" PRIu64 " hard full",
                            v->ring_entries, v->soft_full, v->hard_full);
         }
+        if (v->sleeps) {
+            monitor_printf(mon, ", %" PRIu64 " sleeps, %.1f %% of the time now",
+                           v->sleeps, v->asleep);
+        }
         monitor_puts(mon, "\n");
     }
 }

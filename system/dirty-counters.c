@@ -2,6 +2,7 @@
 /* Counters of dirty tracking: see include/system/dirty-counters.h. */
 #include "qemu/osdep.h"
 
+#include "system/cpu-throttle.h"
 #include "system/cpus.h"
 #include "system/dirty-choice.h"
 #include "system/dirty-counters.h"
@@ -43,6 +44,8 @@ static DirtyTrackingVCPUList *vcpus_now(void)
 
         v->cpu_index = cpu->cpu_index;
         v->has_pages = dirty_tracker_written(cpu, &v->pages);
+        v->sleeps = cpu_throttle_stats(cpu).sleeps;
+        v->asleep = (double)cpu_throttle_get(cpu) / CPU_THROTTLE_PCT;
         if (dirty_reaper_vcpu_stats(cpu, &r)) {
             v->has_ring_entries = v->has_soft_full = v->has_hard_full = true;
             v->ring_entries = r.harvested;
@@ -244,6 +247,7 @@ static void subtract_vcpus(DirtyTrackingVCPUList *list,
         /* What it has not got is 0. */
         if (b) {
             LESS(v, b, pages);
+            LESS(v, b, sleeps);
             LESS(v, b, ring_entries);
             LESS(v, b, soft_full);
             LESS(v, b, hard_full);

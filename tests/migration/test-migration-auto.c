@@ -5,18 +5,11 @@
  */
 #include "qemu/osdep.h"
 
-#include "framework.h"
-
-static const char *const caps_return_path[] = { "return-path", NULL };
-
-static json_object *query(MigrationPair *p)
-{
-    return qtest_qmp_ok(p->src, "{'execute':'query-dirty-tracking'}");
-}
+#include "guest-fixture.h"
 
 static void let_go(MigrationPair *p)
 {
-    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    let_it_go(p);
 }
 
 static void wait_then_let_go(MigrationPair *p)
@@ -43,7 +36,7 @@ static int64_t prediction(json_object *r, const char *engine, const char *what)
 /* After each round another one: in turn they find all there is to find. */
 static void were_changed(MigrationPair *p)
 {
-    g_autoptr(json_object) r = query(p);
+    g_autoptr(json_object) r = query_tracking(p);
 
     g_assert_cmpint(json_path_int(r, "decision.changes"), >=, 6);
     g_assert_null(json_path(r, "decision.refused"));
@@ -58,7 +51,7 @@ static void look_then_let_go(MigrationPair *p)
     int64_t set;
 
     migration_wait_pass(p->src, 4);
-    r = query(p);
+    r = query_tracking(p);
     text = qtest_hmp(p->src, "info dirty_tracking");
     set = json_path_int(r, "decision.inputs.working-set");
     g_test_message("%s", text);
@@ -84,7 +77,7 @@ static void look_then_let_go(MigrationPair *p)
 /* Afterwards it is there still, and query-migrate says the same. */
 static void decided(MigrationPair *p)
 {
-    g_autoptr(json_object) r = query(p), m = migration_query(p->src);
+    g_autoptr(json_object) r = query_tracking(p), m = migration_query(p->src);
 
     g_assert_cmpstr(json_path_str(m, "details.dirty-tracking.choice"), ==,
                     json_path_str(r, "decision.choice"));
@@ -133,7 +126,7 @@ static void measure_rate(MigrationPair *p)
 
 static void was_refused(MigrationPair *p)
 {
-    g_autoptr(json_object) r = query(p);
+    g_autoptr(json_object) r = query_tracking(p);
 
     g_assert_cmpstr(json_path_str(r, "engine"), ==, "bitmap");
     g_assert_cmpint(json_path_int(r, "decision.changes"), ==, 0);
@@ -158,7 +151,7 @@ static const MigrationTest refused = {
 /* A fixed choice is left alone. */
 static void was_fixed(MigrationPair *p)
 {
-    g_autoptr(json_object) r = query(p), m = migration_query(p->src);
+    g_autoptr(json_object) r = query_tracking(p), m = migration_query(p->src);
 
     g_assert_cmpstr(json_path_str(r, "engine"), ==, "dbm");
     g_assert_null(json_path(r, "decision"));
@@ -182,7 +175,7 @@ static const MigrationTest fixed = {
 /* The only change, and what it was for. */
 static void assert_change(MigrationPair *p, const char *from, const char *to)
 {
-    g_autoptr(json_object) r = query(p);
+    g_autoptr(json_object) r = query_tracking(p);
     g_autofree char *text = qtest_hmp(p->src, "info dirty_tracking");
     g_autofree char *words = g_strdup_printf("%s to %s, for ", from, to);
 
@@ -202,7 +195,7 @@ static void assert_change(MigrationPair *p, const char *from, const char *to)
  */
 static void left_rings(MigrationPair *p)
 {
-    g_autoptr(json_object) r = query(p);
+    g_autoptr(json_object) r = query_tracking(p);
 
     g_assert_cmpstr(json_path_str(r, "engine"), !=, "ring");
     assert_change(p, "ring", json_path_str(r, "engine"));

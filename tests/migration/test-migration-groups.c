@@ -6,25 +6,14 @@
  */
 #include "qemu/osdep.h"
 
-#include "framework.h"
-
-static const char *const caps_return_path[] = { "return-path", NULL };
-
-static json_object *query(MigrationPair *p)
-{
-    return qtest_qmp_ok(p->src, "{'execute':'query-dirty-tracking'}");
-}
+#include "guest-fixture.h"
 
 static void look_then_let_go(MigrationPair *p)
 {
-    g_autoptr(json_object) r = NULL;
+    g_autoptr(json_object) r = tracking_in_pass_3(p, "dbm");
 
-    migration_wait_pass(p->src, 3);
-    r = query(p);
-    g_assert_cmpstr(json_path_str(r, "engine"), ==, "dbm");
-    g_assert_cmpstr(json_path_str(r, "users.0"), ==, "migration");
     g_assert_cmpint(json_path_int(r, "groups.armed-now"), >, 0);
-    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    let_it_go(p);
 }
 
 /*
@@ -58,7 +47,7 @@ static void check_query_migrate(MigrationPair *p, json_object *all)
 
 static void check_counts(MigrationPair *p)
 {
-    g_autoptr(json_object) r = query(p);
+    g_autoptr(json_object) r = query_tracking(p);
     int64_t faults = json_path_int(r, "groups.faults");
     int64_t updates = json_path_int(r, "groups.hardware-updates");
 
@@ -79,12 +68,9 @@ static void check_counts(MigrationPair *p)
 static const MigrationTest by_option = {
     .name = "/migration/groups/by-option",
     .accel = "tcg,dirty-tracking=dbm",
-    .guest = "workload",
-    .guest_args = "ws=16 cpus=2 bytes=64",
-    .guest_cpus = 2,
-    .ram_mib = 64,
+    TWO_WRITERS,
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = HELD_BACK,
     .during = look_then_let_go,
     .after = check_counts,
     .own_only = true,
@@ -93,13 +79,9 @@ static const MigrationTest by_option = {
 /* For this migration only: the machine was started with a bitmap. */
 static const MigrationTest by_parameter = {
     .name = "/migration/groups/by-parameter",
-    .guest = "workload",
-    .guest_args = "ws=16 cpus=2 bytes=64",
-    .guest_cpus = 2,
-    .ram_mib = 64,
+    TWO_WRITERS,
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0,"
-              "'dirty-tracking':'dbm'",
+    .params = HELD_BACK ",'dirty-tracking':'dbm'",
     .during = look_then_let_go,
     .own_only = true,
 };

@@ -5,10 +5,8 @@
  */
 #include "qemu/osdep.h"
 
-#include "framework.h"
+#include "guest-fixture.h"
 #include "guest-machine.h"
-
-static const char *const caps_return_path[] = { "return-path", NULL };
 
 static const MigrationTest counter_test = {
     .name = "/migration/guest/page-counter",
@@ -23,7 +21,7 @@ static const MigrationTest counter_test = {
 static void let_it_go_after_pass_2(MigrationPair *p)
 {
     migration_wait_pass(p->src, 2);
-    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    let_it_go(p);
 }
 
 static const MigrationTest workload_test = {
@@ -90,7 +88,7 @@ static void must_not_converge(MigrationPair *p)
         g_usleep(20000);
     }
     /* Raised limits act at once. */
-    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    let_it_go(p);
 }
 
 static const MigrationTest converge_test = {
@@ -113,7 +111,7 @@ static void cancel_then_again(MigrationPair *p)
 
     migration_new_target(p);
     migration_target_listen(p);
-    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    let_it_go(p);
     migration_go(p);
 }
 
@@ -122,7 +120,7 @@ static const MigrationTest cancel_test = {
     .guest = "workload",
     .guest_args = "ws=16",
     .ram_mib = 64,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = HELD_BACK,
     .during = cancel_then_again,
 };
 
@@ -138,7 +136,7 @@ static void kill_target(MigrationPair *p)
 
     migration_new_target(p);
     migration_target_listen(p);
-    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    let_it_go(p);
     migration_go(p);
 }
 
@@ -148,7 +146,7 @@ static const MigrationTest kill_test = {
     .guest_args = "ws=16",
     .ram_mib = 64,
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = HELD_BACK,
     .during = kill_target,
 };
 

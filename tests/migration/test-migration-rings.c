@@ -5,24 +5,13 @@
  */
 #include "qemu/osdep.h"
 
-#include "framework.h"
-
-static const char *const caps_return_path[] = { "return-path", NULL };
-
-static json_object *query(MigrationPair *p)
-{
-    return qtest_qmp_ok(p->src, "{'execute':'query-dirty-tracking'}");
-}
+#include "guest-fixture.h"
 
 /* While it runs: the migration is the user, each vCPU has a ring. */
 static void look_then_let_go(MigrationPair *p)
 {
-    g_autoptr(json_object) r = NULL;
+    g_autoptr(json_object) r = tracking_in_pass_3(p, "ring");
 
-    migration_wait_pass(p->src, 3);
-    r = query(p);
-    g_assert_cmpstr(json_path_str(r, "engine"), ==, "ring");
-    g_assert_cmpstr(json_path_str(r, "users.0"), ==, "migration");
     g_assert_cmpint(json_path_int(r, "rings.rings"), ==, 2);
     g_assert_cmpint(json_path_int(r, "vcpus.0.ring-entries"), >, 0);
     g_assert_cmpint(json_path_int(r, "vcpus.1.ring-entries"), >, 0);
@@ -30,7 +19,7 @@ static void look_then_let_go(MigrationPair *p)
     g_assert_cmpint(json_path_int(r, "vcpus.0.ring-entries") +
                         json_path_int(r, "vcpus.1.ring-entries"),
                     <=, json_path_int(r, "rings.entries"));
-    migration_set_params(p->src, "'max-bandwidth':0,'downtime-limit':30000");
+    let_it_go(p);
 }
 
 static void check_sums(MigrationPair *p, json_object *r)
@@ -77,7 +66,7 @@ static void check_query_migrate(MigrationPair *p, json_object *all)
 /* 4,096 pages written in random order: rings of 256 are full all the time. */
 static void were_full(MigrationPair *p)
 {
-    g_autoptr(json_object) r = query(p);
+    g_autoptr(json_object) r = query_tracking(p);
 
     check_sums(p, r);
     check_query_migrate(p, r);
@@ -92,7 +81,7 @@ static void were_full(MigrationPair *p)
 /* The same set fits in a ring: only collects empty it. */
 static void were_never_full(MigrationPair *p)
 {
-    g_autoptr(json_object) r = query(p);
+    g_autoptr(json_object) r = query_tracking(p);
 
     check_sums(p, r);
     check_query_migrate(p, r);
@@ -107,12 +96,9 @@ static void were_never_full(MigrationPair *p)
 static const MigrationTest small_rings = {
     .name = "/migration/rings/of-256",
     .accel = "tcg,dirty-ring-size=256",
-    .guest = "workload",
-    .guest_args = "ws=16 cpus=2 bytes=64",
-    .guest_cpus = 2,
-    .ram_mib = 64,
+    TWO_WRITERS,
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = HELD_BACK,
     .during = look_then_let_go,
     .after = were_full,
     .own_only = true,
@@ -121,12 +107,9 @@ static const MigrationTest small_rings = {
 static const MigrationTest large_rings = {
     .name = "/migration/rings/as-large-as-the-set",
     .accel = "tcg,dirty-tracking=ring,dirty-ring-size=8192",
-    .guest = "workload",
-    .guest_args = "ws=16 cpus=2 bytes=64",
-    .guest_cpus = 2,
-    .ram_mib = 64,
+    TWO_WRITERS,
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0",
+    .params = HELD_BACK,
     .during = look_then_let_go,
     .after = were_never_full,
     .own_only = true,
@@ -135,13 +118,9 @@ static const MigrationTest large_rings = {
 /* Rings for this migration only: the machine was started with a bitmap. */
 static const MigrationTest by_parameter = {
     .name = "/migration/rings/by-parameter",
-    .guest = "workload",
-    .guest_args = "ws=16 cpus=2 bytes=64",
-    .guest_cpus = 2,
-    .ram_mib = 64,
+    TWO_WRITERS,
     .caps = caps_return_path,
-    .params = "'max-bandwidth':50000000,'downtime-limit':0,"
-              "'dirty-tracking':'ring'",
+    .params = HELD_BACK ",'dirty-tracking':'ring'",
     .during = look_then_let_go,
     .after = were_never_full,
     .own_only = true,
@@ -188,7 +167,7 @@ static void cancel_one(MigrationPair *p)
 
 static void only_the_second(MigrationPair *p)
 {
-    g_autoptr(json_object) own = migration_query(p->src), all = query(p);
+    g_autoptr(json_object) own = migration_query(p->src), all = query_tracking(p);
     g_autofree char *text = NULL;
 
     g_assert_cmpint(first_entries +
