@@ -309,7 +309,7 @@ def ratios(cases, o, out):
 def pictures(cases, o, out):
     for case in cases:
         for i, run in enumerate(case.runs):
-            bands = [run['blackout_at'] + ('blackout',)] \
+            bands = [tuple(run['blackout_at']) + ('blackout',)] \
                 if 'blackout_at' in run else []
             bands.append((0, 0, 'migrate'))
             svg.lines(out.path('-%s-%d.svg' % (
