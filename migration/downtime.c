@@ -85,9 +85,9 @@ static bool put_off(DowntimePolish *polish, const DowntimeInputs *in)
 
     if (pages_ns <= MAX(fixed_ns, POLISH_FLOOR_NS) ||
         polish->rounds >= DOWNTIME_POLISH_ROUNDS ||
-        (polish->rounds && (double)in->remaining_bytes >
-                               (double)polish->owed_bytes *
-                                   POLISH_MIN_SHRINK)) {
+        (polish->rounds &&
+         (double)in->remaining_bytes >
+             (double)polish->owed_bytes * POLISH_MIN_SHRINK)) {
         return false;
     }
     polish->rounds++;

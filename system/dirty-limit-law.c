@@ -23,14 +23,15 @@
 /* So few MiB (64 pages) do not tell what it would write if it slept less. */
 #define FEW_MIB 0.25
 /* Nearly all of the set was written: more is not told by a look. */
-#define SATURATED 1.0001
+#define SATURATED  1.0001
 #define BISECTIONS 60
 
 /*
  * S of two looks, the first at the longer time; 0: they are in proportion, there
  * is no telling.
  */
-static double set_of(const DirtyLimitLook *longer, const DirtyLimitLook *shorter)
+static double set_of(const DirtyLimitLook *longer,
+                     const DirtyLimitLook *shorter)
 {
     double times = longer->executed_s / shorter->executed_s;
     double low = longer->mib, high = longer->mib * 1e4;
@@ -75,15 +76,16 @@ static double factor_of(const DirtyLimitLook *before, const DirtyLimitLook *now,
 }
 
 uint32_t dirty_limit_step(DirtyLimitLook *last, uint32_t share, double mib,
-                          double seconds, double limit)
+                          double executed_s, double seconds, double limit)
 {
-    double awake = (double)(CPU_THROTTLE_ONE - share) / CPU_THROTTLE_ONE;
     DirtyLimitLook before = *last;
     uint32_t next = 0;
 
-    *last = (DirtyLimitLook){ .executed_s = awake * seconds, .mib = mib };
+    *last = (DirtyLimitLook){ .executed_s = executed_s, .mib = mib };
     if (mib > 0) {
-        awake *= factor_of(&before, last, limit * seconds);
+        double awake = executed_s / seconds *
+                       factor_of(&before, last, limit * seconds);
+
         next = awake < 1 ? (uint32_t)((1 - awake) * CPU_THROTTLE_ONE) : 0;
     }
     if (next < share && mib < FEW_MIB) {

@@ -23,6 +23,7 @@ typedef struct LimitedVcpu {
     uint64_t written;                  /* pages, when the period began */
     double rate;                       /* MiB per second, in the last one */
     DirtyLimitLook last;
+    int64_t ran_ns; /* of its thread, when the period began */
     uint32_t share;
 } LimitedVcpu;
 
@@ -60,6 +61,28 @@ static uint64_t limit_of(const LimitedVcpu *v)
 
 /* ------------------------------------------------------------ the thread */
 
+/* The time that @cpu's thread had a processor; nearly all of it is guest code. */
+static int64_t cpu_time_ns(CPUState *cpu)
+{
+    struct timespec ts = { 0 };
+    clockid_t clock;
+
+    if (pthread_getcpuclockid(cpu->thread->thread, &clock) == 0) {
+        clock_gettime(clock, &ts);
+    }
+    return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/* How long @v executed in a period of so many seconds. */
+static double executed_s(LimitedVcpu *v, double seconds)
+{
+    int64_t now_ns = cpu_time_ns(v->cpu);
+    double ran_s = (double)(now_ns - v->ran_ns) / 1e9;
+
+    v->ran_ns = now_ns;
+    return CLAMP(ran_s, 1e-6, seconds);
+}
+
 /* One look: what was written in the last @span_ns, and what follows. */
 static void look(int64_t span_ns)
 {
@@ -76,7 +99,8 @@ static void look(int64_t span_ns)
         v->rate = mib / seconds;
         v->written = now;
         v->share = limit ? dirty_limit_step(&v->last, cpu_throttle_get(v->cpu),
-                                            mib, seconds, (double)limit)
+                                            mib, executed_s(v, seconds),
+                                            seconds, (double)limit)
                          : 0;
         cpu_throttle_set(CPU_THROTTLE_LIMIT, v->cpu, v->share);
     }
@@ -112,7 +136,7 @@ static void find_vcpus(void)
     QEMU_LOCK_GUARD(&limits.lock);
     limits.vcpus = g_array_new(false, true, sizeof(LimitedVcpu));
     CPU_FOREACH (cpu) {
-        LimitedVcpu v = { .cpu = cpu };
+        LimitedVcpu v = { .cpu = cpu, .ran_ns = cpu_time_ns(cpu) };
 
         dirty_tracker_written(cpu, &v.written);
         g_array_append_val(limits.vcpus, v);

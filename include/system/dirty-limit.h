@@ -67,7 +67,9 @@ typedef struct DirtyLimitLook {
  *
  * @last: the look before, all 0 if there was none; becomes this one
  * @share: that it slept in the last period, in millionths (cpu-throttle.h)
- * @mib, @seconds: what was written in it, and how long it was
+ * @mib: what was written in it
+ * @executed_s, @seconds: how long the vCPU really executed, and how long the
+ *                        period was; the host may have given time to others
  * @limit: MiB per second that may be
  *
  * A vCPU whose demand is steady is within a fifth of its limit after two steps,
@@ -75,6 +77,6 @@ typedef struct DirtyLimitLook {
  * by and by.
  */
 uint32_t dirty_limit_step(DirtyLimitLook *last, uint32_t share, double mib,
-                          double seconds, double limit);
+                          double executed_s, double seconds, double limit);
 
 #endif /* SYSTEM_DIRTY_LIMIT_H */

@@ -167,7 +167,8 @@ static void cancel_one(MigrationPair *p)
 
 static void only_the_second(MigrationPair *p)
 {
-    g_autoptr(json_object) own = migration_query(p->src), all = query_tracking(p);
+    g_autoptr(json_object) own = migration_query(p->src),
+                           all = query_tracking(p);
     g_autofree char *text = NULL;
 
     g_assert_cmpint(first_entries +

@@ -15,7 +15,10 @@ static uint32_t first(uint32_t share, double mib, double limit)
 {
     DirtyLimitLook last = { 0 };
 
-    return dirty_limit_step(&last, share, mib, PERIOD_S, limit);
+    double awake = (double)(CPU_THROTTLE_ONE - share) / CPU_THROTTLE_ONE;
+
+    return dirty_limit_step(&last, share, mib, awake * PERIOD_S, PERIOD_S,
+                            limit);
 }
 
 static void test_within(void)
@@ -41,10 +44,10 @@ static void test_less_by_and_by(void)
     uint32_t share = 80 * PCT;
 
     /* It stopped writing: half of the way each time, down to nothing. */
-    share = dirty_limit_step(&last, share, 0, PERIOD_S, 10);
+    share = dirty_limit_step(&last, share, 0, 0.2, PERIOD_S, 10);
     g_assert_cmpuint(share, ==, 40 * PCT);
     for (unsigned i = 0; i < 32 && share; i++) {
-        uint32_t next = dirty_limit_step(&last, share, 0, PERIOD_S, 10);
+        uint32_t next = dirty_limit_step(&last, share, 0, 0.2, PERIOD_S, 10);
 
         g_assert_cmpuint(next, <, share);
         share = next;
@@ -64,6 +67,7 @@ typedef struct Writer {
     double set_mib;
     double demand; /* MiB per second, if each write were to another page */
     double noise;  /* of what is counted */
+    double stolen; /* part of the time that the host gives to others */
     DirtyLimitLook last;
     uint32_t share;
 } Writer;
@@ -76,11 +80,13 @@ static double finds(const Writer *w, double awake, double seconds)
 /* One period. Returns what was written in it, in limits. */
 static double step(Writer *w, double limit, double seconds)
 {
-    double awake = (double)(CPU_THROTTLE_ONE - w->share) / CPU_THROTTLE_ONE;
+    double awake = (1 - w->stolen) * (CPU_THROTTLE_ONE - w->share) /
+                   CPU_THROTTLE_ONE;
     double mib = finds(w, awake, seconds);
 
     mib *= 1 + (w->noise ? g_test_rand_double_range(-w->noise, w->noise) : 0);
-    w->share = dirty_limit_step(&w->last, w->share, mib, seconds, limit);
+    w->share = dirty_limit_step(&w->last, w->share, mib, awake * seconds,
+                                seconds, limit);
     return mib / seconds / limit;
 }
 
@@ -152,6 +158,24 @@ static void test_follows(void)
     }
 }
 
+/* What others take on the host is no reason to let it write more after. */
+static void test_busy_host(void)
+{
+    Writer w = { .set_mib = 256, .demand = 500 };
+
+    for (unsigned i = 0; i < 5; i++) {
+        step(&w, 20, PERIOD_S);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        double got;
+
+        w.stolen = i % 3 ? g_test_rand_double_range(0, 0.9) : 0;
+        got = step(&w, 20, PERIOD_S);
+        g_assert_cmpfloat(got, <, 1.2);
+        g_assert_cmpfloat(got, >, 0.8 * (1 - w.stolen));
+    }
+}
+
 /* Whatever it would write: the law settles where it writes its limit. */
 static void test_settles(void)
 {
@@ -177,6 +201,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dirty-limit/two-steps", test_two_steps);
     g_test_add_func("/dirty-limit/noise", test_noise);
     g_test_add_func("/dirty-limit/follows", test_follows);
+    g_test_add_func("/dirty-limit/busy-host", test_busy_host);
     g_test_add_func("/dirty-limit/settles", test_settles);
     return g_test_run();
 }

@@ -175,8 +175,7 @@ static void test_switches_at_low_point(void)
 
     begin(&r);
     for (unsigned i = 0; i < 10 * PER_WINDOW; i++) {
-        g_assert_false(
-            ends_round(&r, &polish, curve[i % G_N_ELEMENTS(curve)]));
+        g_assert_false(ends_round(&r, &polish, curve[i % G_N_ELEMENTS(curve)]));
     }
     g_assert_cmpuint(r.found, ==, 1);
     g_assert_true(ends_round(&r, &polish, WITHIN));
