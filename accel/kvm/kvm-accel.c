@@ -77,7 +77,7 @@ static bool kvm_init_machine(AccelState *as, MachineState *ms, Error **errp)
     get_system_io(); /* made here: vCPUs only use it */
     s->vm = kvm_vm_new(&config, errp);
     if (!s->vm || !kvm_slots_attach(s->vm, errp) ||
-        !kvm_irqchip_attach(s->vm, errp)) {
+        !kvm_irqchip_move(s->vm, errp)) {
         return false;
     }
     kvm_vm_set_current(s->vm);

@@ -28,15 +28,14 @@ typedef struct Zone {
 
 /* What devices have registered: one machine per process. BQL. */
 static struct {
-    GPtrArray *vms; /* attached, KvmVm * */
+    KvmVm *vm; /* that has them; NULL: none yet */
     GArray *irqfds, *routes, *bells, *zones;
     bool flushing;
 } regs;
 
 static void regs_init(void)
 {
-    if (!regs.vms) {
-        regs.vms = g_ptr_array_new();
+    if (!regs.irqfds) {
         regs.irqfds = g_array_new(FALSE, FALSE, sizeof(IrqFd));
         regs.routes = g_array_new(FALSE, FALSE, sizeof(Route));
         regs.bells = g_array_new(FALSE, FALSE, sizeof(AccelDoorbell));
@@ -112,35 +111,6 @@ static int tell_routes(KvmVm *vm)
     return kvm_vm_ioctl(vm, KVM_SET_GSI_ROUTING, table);
 }
 
-/*
- * Call @tell for all attached VMs; on failure take it back from those that
- * have it. 0 or -errno.
- */
-#define TELL_ALL(tell, what)                                  \
-    ({                                                        \
-        int ret_ = 0;                                         \
-        guint i_;                                             \
-        for (i_ = 0; i_ < regs.vms->len && ret_ >= 0; i_++) { \
-            ret_ = (tell)(regs.vms->pdata[i_], (what), true); \
-        }                                                     \
-        if (ret_ < 0) {                                       \
-            for (i_--; i_-- > 0;) {                           \
-                (tell)(regs.vms->pdata[i_], (what), false);   \
-            }                                                 \
-        }                                                     \
-        ret_;                                                 \
-    })
-
-static int tell_routes_all(void)
-{
-    int ret = 0;
-
-    for (guint i = 0; i < regs.vms->len && ret >= 0; i++) {
-        ret = tell_routes(regs.vms->pdata[i]);
-    }
-    return ret;
-}
-
 /* ---- a VM takes part ---- */
 
 bool kvm_irqchip_init(KvmVm *vm, Error **errp)
@@ -163,15 +133,15 @@ bool kvm_irqchip_init(KvmVm *vm, Error **errp)
     return true;
 }
 
-static int tell_everything(KvmVm *vm)
+static int tell_bells_and_zones(KvmVm *vm)
 {
     int ret = tell_routes(vm);
 
-    for (guint i = 0; ret >= 0 && i < regs.irqfds->len; i++) {
-        ret = tell_irqfd(vm, &g_array_index(regs.irqfds, IrqFd, i), true);
-    }
     for (guint i = 0; ret >= 0 && i < regs.bells->len; i++) {
         ret = tell_bell(vm, &g_array_index(regs.bells, AccelDoorbell, i), true);
+        if (ret == -EEXIST) {
+            ret = 0; /* it has been here before and was not taken back */
+        }
     }
     for (guint i = 0; ret >= 0 && i < regs.zones->len; i++) {
         ret = tell_zone(vm, &g_array_index(regs.zones, Zone, i), true);
@@ -180,11 +150,8 @@ static int tell_everything(KvmVm *vm)
 }
 
 /* Failures mean that it had not got it. */
-static void take_everything(KvmVm *vm)
+static void take_bells_and_zones(KvmVm *vm)
 {
-    for (guint i = 0; i < regs.irqfds->len; i++) {
-        tell_irqfd(vm, &g_array_index(regs.irqfds, IrqFd, i), false);
-    }
     for (guint i = 0; i < regs.bells->len; i++) {
         tell_bell(vm, &g_array_index(regs.bells, AccelDoorbell, i), false);
     }
@@ -193,26 +160,70 @@ static void take_everything(KvmVm *vm)
     }
 }
 
-bool kvm_irqchip_attach(KvmVm *vm, Error **errp)
+/* @from or @to NULL: none. On failure it is where it was, or nowhere. */
+static int move_irqfd(KvmVm *from, KvmVm *to, const IrqFd *f)
 {
-    int ret;
+    int ret = from ? tell_irqfd(from, f, false) : 0;
 
-    ret = tell_everything(vm);
+    if (ret >= 0 && to) {
+        ret = tell_irqfd(to, f, true);
+        if (ret < 0 && from && tell_irqfd(from, f, true) < 0) {
+            kvm_vm_set_broken(from, "the kernel does not take back an "
+                                    "interrupt by eventfd");
+        }
+    }
+    return ret;
+}
+
+/*
+ * All irqfds from @from to @to, or on failure none. The kernel lets an eventfd
+ * raise a line of one VM only. What is signalled in between is not lost: the
+ * eventfd keeps it, and the kernel looks when it gets it.
+ */
+static int move_irqfds(KvmVm *from, KvmVm *to)
+{
+    int ret = 0;
+    guint i;
+
+    for (i = 0; i < regs.irqfds->len && ret >= 0; i++) {
+        ret = move_irqfd(from, to, &g_array_index(regs.irqfds, IrqFd, i));
+    }
     if (ret < 0) {
+        for (i--; i-- > 0;) {
+            move_irqfd(to, from, &g_array_index(regs.irqfds, IrqFd, i));
+        }
+    }
+    return ret;
+}
+
+bool kvm_irqchip_move(KvmVm *to, Error **errp)
+{
+    KvmVm *from = regs.vm;
+    int ret = tell_bells_and_zones(to);
+
+    if (ret >= 0) {
+        ret = move_irqfds(from, to);
+    }
+    if (ret < 0) {
+        take_bells_and_zones(to);
         error_setg_errno(errp, -ret,
                          "the kernel does not take the devices' interrupts "
                          "and doorbells");
-        take_everything(vm);
         return false;
     }
-    g_ptr_array_add(regs.vms, vm);
+    if (from) {
+        take_bells_and_zones(from);
+    }
+    regs.vm = to;
     return true;
 }
 
 void kvm_irqchip_detach(KvmVm *vm)
 {
-    if (regs.vms && g_ptr_array_remove(regs.vms, vm)) {
-        take_everything(vm);
+    if (regs.vm == vm) {
+        move_irqfds(vm, NULL);
+        take_bells_and_zones(vm);
+        regs.vm = NULL;
     }
 }
 
@@ -235,7 +246,7 @@ static bool kvm_send_msi(uint64_t address, uint32_t data, Error **errp)
                            .data = data };
     int ret;
 
-    if (kvm_vm()->irqchip == KVM_IRQCHIP_OFF) {
+    if (regs.vm->irqchip == KVM_IRQCHIP_OFF) {
         error_setg(errp, "kernel-irqchip=off has no message-signalled "
                          "interrupts");
         return false;
@@ -243,7 +254,7 @@ static bool kvm_send_msi(uint64_t address, uint32_t data, Error **errp)
     if (!kvm_cap_require(KVM_HAS_SIGNAL_MSI, errp)) {
         return false;
     }
-    ret = kvm_vm_ioctl(kvm_vm(), KVM_SIGNAL_MSI, &msi);
+    ret = kvm_vm_ioctl(regs.vm, KVM_SIGNAL_MSI, &msi);
     if (ret < 0) {
         error_setg_errno(errp, -ret, "the kernel does not take the message");
         return false;
@@ -270,7 +281,7 @@ static int kvm_route_add(uint64_t address, uint32_t data, Error **errp)
     Route r = { .address = address, .data = data };
     int ret;
 
-    if (kvm_vm()->irqchip == KVM_IRQCHIP_OFF) {
+    if (regs.vm->irqchip == KVM_IRQCHIP_OFF) {
         error_setg(errp, "kernel-irqchip=off has no message-signalled "
                          "interrupts");
         return -1;
@@ -278,7 +289,7 @@ static int kvm_route_add(uint64_t address, uint32_t data, Error **errp)
     if (!kvm_cap_require(KVM_HAS_IRQ_ROUTING, errp)) {
         return -1;
     }
-    r.gsi = kvm_arch_nr_gsis(kvm_vm());
+    r.gsi = kvm_arch_nr_gsis(regs.vm);
     while (find_route(r.gsi)) {
         r.gsi++;
     }
@@ -288,10 +299,10 @@ static int kvm_route_add(uint64_t address, uint32_t data, Error **errp)
         return -1;
     }
     g_array_append_val(regs.routes, r);
-    ret = tell_routes_all();
+    ret = tell_routes(regs.vm);
     if (ret < 0) {
         g_array_set_size(regs.routes, regs.routes->len - 1);
-        tell_routes_all();
+        tell_routes(regs.vm);
         error_setg_errno(errp, -ret, "the kernel does not take the route");
         return -1;
     }
@@ -306,10 +317,10 @@ static bool kvm_route_update(int gsi, uint64_t address, uint32_t data,
 
     r->address = address;
     r->data = data;
-    ret = tell_routes_all();
+    ret = tell_routes(regs.vm);
     if (ret < 0) {
         *r = old;
-        tell_routes_all();
+        tell_routes(regs.vm);
         error_setg_errno(errp, -ret, "the kernel does not take the route");
         return false;
     }
@@ -322,7 +333,7 @@ static void kvm_route_remove(int gsi)
 
     g_array_remove_index(regs.routes,
                          r - &g_array_index(regs.routes, Route, 0));
-    tell_routes_all(); /* on failure a line that nobody raises */
+    tell_routes(regs.vm); /* on failure a line that nobody raises */
 }
 
 /* ---- eventfds ---- */
@@ -332,7 +343,7 @@ static bool kvm_irqfd_add(int gsi, int fd, int resample_fd, Error **errp)
     IrqFd i = { .gsi = gsi, .fd = fd, .resample_fd = resample_fd };
     int ret;
 
-    if (kvm_vm()->irqchip == KVM_IRQCHIP_OFF) {
+    if (regs.vm->irqchip == KVM_IRQCHIP_OFF) {
         error_setg(errp, "kernel-irqchip=off has no interrupts by eventfd");
         return false;
     }
@@ -340,7 +351,7 @@ static bool kvm_irqfd_add(int gsi, int fd, int resample_fd, Error **errp)
             resample_fd >= 0 ? KVM_HAS_IRQFD_RESAMPLE : KVM_HAS_IRQFD, errp)) {
         return false;
     }
-    ret = TELL_ALL(tell_irqfd, &i);
+    ret = tell_irqfd(regs.vm, &i, true);
     if (ret < 0) {
         error_setg_errno(
             errp, -ret, "the kernel does not raise line %d by an eventfd", gsi);
@@ -357,9 +368,7 @@ static void kvm_irqfd_remove(int gsi, int fd)
 
         if (f.gsi == gsi && f.fd == fd) {
             g_array_remove_index(regs.irqfds, i);
-            for (guint k = 0; k < regs.vms->len; k++) {
-                tell_irqfd(regs.vms->pdata[k], &f, false);
-            }
+            tell_irqfd(regs.vm, &f, false);
             return;
         }
     }
@@ -374,7 +383,7 @@ static bool kvm_doorbell_add(const AccelDoorbell *bell, Error **errp)
                          errp)) {
         return false;
     }
-    ret = TELL_ALL(tell_bell, bell);
+    ret = tell_bell(regs.vm, bell, true);
     if (ret < 0) {
         error_setg_errno(errp, -ret,
                          "the kernel does not take a doorbell at %s "
@@ -395,9 +404,7 @@ static void kvm_doorbell_remove(const AccelDoorbell *bell)
             b.size == bell->size && b.match == bell->match &&
             b.data == bell->data && b.fd == bell->fd) {
             g_array_remove_index(regs.bells, i);
-            for (guint k = 0; k < regs.vms->len; k++) {
-                tell_bell(regs.vms->pdata[k], &b, false);
-            }
+            tell_bell(regs.vm, &b, false);
             return;
         }
     }
@@ -414,7 +421,7 @@ static bool kvm_coalesce_add(bool pio, hwaddr addr, uint64_t size, Error **errp)
                          errp)) {
         return false;
     }
-    ret = TELL_ALL(tell_zone, &z);
+    ret = tell_zone(regs.vm, &z, true);
     if (ret < 0) {
         error_setg_errno(errp, -ret,
                          "the kernel gathers no stores to %s "
@@ -434,9 +441,7 @@ static void kvm_coalesce_remove(bool pio, hwaddr addr, uint64_t size)
 
         if (z.pio == pio && z.addr == addr && z.size == size) {
             g_array_remove_index(regs.zones, i);
-            for (guint k = 0; k < regs.vms->len; k++) {
-                tell_zone(regs.vms->pdata[k], &z, false);
-            }
+            tell_zone(regs.vm, &z, false);
             return;
         }
     }

@@ -2,11 +2,10 @@
 /*
  * Interrupts and doorbells in the kernel.
  *
- * What devices registered (include/system/accel-irq.h) is kept in one table for the
- * process; every attached VM has it. So a second VM takes it over: attach it,
- * swap, detach the first. A doorbell rings for both while both are attached,
- * but only one of them has running vCPUs; an irqfd raises its line in both.
- * The new VM's interrupt state is loaded after that, from the old one.
+ * What devices registered (include/system/accel-irq.h) is kept in one table for
+ * the process, and one VM has it: the kernel lets an eventfd raise a line of one
+ * VM only. A second VM takes over by kvm_irqchip_move(), with vCPUs out of the
+ * guest; what devices signal meanwhile waits in their eventfds.
  *
  * Used by: kvm-accel.c, the twin. Uses: kvm-int.h.
  */
@@ -19,9 +18,12 @@
 /* kvm_vm_new(): the irqchip of a new VM, as vm->irqchip says. */
 bool kvm_irqchip_init(KvmVm *vm, Error **errp);
 
-/* Have @vm take part. BQL. On failure it does not. */
-bool kvm_irqchip_attach(KvmVm *vm, Error **errp);
-void kvm_irqchip_detach(KvmVm *vm); /* if it is attached */
+/*
+ * Have @to take all over from the VM that has it (at first: none). On failure
+ * that one still has it. BQL.
+ */
+bool kvm_irqchip_move(KvmVm *to, Error **errp);
+void kvm_irqchip_detach(KvmVm *vm); /* if it has it; then nobody has */
 
 /*
  * Do the stores that the kernel gathered. They are in one ring per VM, which

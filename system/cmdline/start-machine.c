@@ -224,8 +224,18 @@ static char *names_of_accels(void)
     return g_string_free(s, FALSE);
 }
 
+/*
+ * Test programs ask for kvm first everywhere: no noise then, as long as there
+ * is another candidate.
+ */
+static bool is_silent(const Options *o, const char *name, bool last)
+{
+    return o->qtest && !last && g_str_equal(name, "kvm");
+}
+
 /* One candidate. A wrong option is an error; not to be had is not. */
-static bool try_accel(const Options *o, const char *arg, Error **errp)
+static bool try_accel(const Options *o, const char *arg, bool last,
+                      Error **errp)
 {
     g_autofree char *prefix = o->accels_from_machine
                                   ? g_strdup("")
@@ -244,12 +254,18 @@ static bool try_accel(const Options *o, const char *arg, Error **errp)
         return false;
     }
     if (!accel_find(name)) {
-        /* Test programs ask for kvm first everywhere: no noise then. */
-        if (!(o->qtest && g_str_equal(name, "kvm"))) {
-            error_report("%sinvalid accelerator %s", prefix, name);
+        if (!is_silent(o, name, last)) {
+            error_report("%sinvalid accelerator %s%s", prefix, name,
+                         g_str_equal(name, "tcg")
+                             ? " (this binary has no software engine)"
+                             : "");
         }
     } else if (!accel_try(name, props, current_machine(), &err)) {
-        error_reportf_err(err, "%sfailed to initialize %s: ", prefix, name);
+        if (is_silent(o, name, last)) {
+            error_free(err);
+        } else {
+            error_reportf_err(err, "%sfailed to initialize %s: ", prefix, name);
+        }
     }
     return true;
 }
@@ -260,14 +276,16 @@ bool start_accel(const Options *o, Error **errp)
     g_autofree char *names = NULL;
     guint tried = 0;
 
-    if (!o->accels->len && accel_find("tcg")) {
-        if (!try_accel(o, "tcg", errp)) {
+    if (!o->accels->len && (accel_find("tcg") || accel_find("kvm"))) {
+        if (!try_accel(o, accel_find("tcg") ? "tcg" : "kvm", true, errp)) {
             return false;
         }
         tried = 1;
     }
     while (tried < o->accels->len && !current_accel()) {
-        if (!try_accel(o, o->accels->pdata[tried++], errp)) {
+        const char *arg = o->accels->pdata[tried++];
+
+        if (!try_accel(o, arg, tried == o->accels->len, errp)) {
             return false;
         }
     }

@@ -209,6 +209,16 @@ static void check_hmp(QTestState *s, const char *line, const char *expected)
     g_assert_cmpstr(text, ==, expected);
 }
 
+/* Only where guest and host are of one architecture. */
+static bool has_kvm(QTestState *s)
+{
+    json_object *ret = qtest_qmp_ok(s, "{'execute':'query-kvm'}");
+    bool present = json_path_bool(ret, "present");
+
+    json_object_put(ret);
+    return present;
+}
+
 static void test_hmp(void)
 {
     QTestState *s = qtest_start("-M none -name vega");
@@ -219,7 +229,9 @@ static void test_hmp(void)
     check_hmp(s, "c", "");
     check_hmp(s, "info name", "vega\r\n");
     check_hmp(s, "info uuid", "00000000-0000-0000-0000-000000000000\r\n");
-    check_hmp(s, "info kvm", "kvm support: not compiled\r\n");
+    check_hmp(s, "info kvm",
+              has_kvm(s) ? "kvm support: disabled\r\n"
+                         : "kvm support: not compiled\r\n");
     check_hmp(s, "log none", "");
     check_hmp(s, "system_powerdown", "");
     expect_event(s, "POWERDOWN");

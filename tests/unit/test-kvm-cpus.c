@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The accelerator `kvm` as the system drives it: vCPU threads that stop, do
+ * work, reset, and end in an error; interrupts and doorbells.
+ */
+#include "qemu/osdep.h"
+
+#include <sys/eventfd.h>
+
+#include "accel/kvm.h"
+#include "qemu/error.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "system/accel-irq.h"
+#include "system/accel.h"
+#include "system/cpu-throttle.h"
+#include "system/gsi.h"
+#include "system/runstate.h"
+
+#include "kvm-caps.h"
+#include "kvm-irqchip.h"
+#include "kvm-mini.h"
+#include "kvm-slots.h"
+
+#define NR_CPUS   3
+#define RAM_BYTES (UINT64_C(64) << 20)
+#define MMIO_ADDR UINT64_C(0xc0000000)
+
+static MemoryRegion ram;
+static CPUState *cpus[NR_CPUS];
+
+static hwaddr counter_of(int i)
+{
+    return MINI_DATA + i * 0x10000;
+}
+
+static uint64_t count(int i)
+{
+    return ldq_le_phys(&address_space_memory, counter_of(i));
+}
+
+/* Each counts in a page of its own, for ever. */
+static void restart_all(void)
+{
+    for (int i = 0; i < NR_CPUS; i++) {
+        mini_starts[i] = (MiniStart){ MINI_COUNT, counter_of(i), 0, 0, 0 };
+    }
+    cpu_synchronize_all_post_reset();
+}
+
+static void TSA_NO_CHECK wait_for_progress(int i)
+{
+    uint64_t before = count(i);
+
+    bql_unlock();
+    while (count(i) == before) {
+        sched_yield();
+    }
+    bql_lock();
+}
+
+static void TSA_NO_CHECK sleep_ms(int ms)
+{
+    bql_unlock();
+    g_usleep(ms * 1000);
+    bql_lock();
+}
+
+/* Let the main loop's requests come, and act on them. */
+static void TSA_NO_CHECK wait_for_state(RunState state)
+{
+    for (int ms = 0; !runstate_check(state); ms++) {
+        g_assert_cmpint(ms, <, 10000);
+        sleep_ms(1);
+        runstate_process_requests();
+    }
+}
+
+static void mend_after_error(void)
+{
+    runstate_set(RUN_STATE_PRELAUNCH); /* as a reset does */
+    restart_all();
+}
+
+/* ---- stopping ---- */
+
+static void test_start_and_stop(void)
+{
+    enum {
+        ROUNDS = 100
+    };
+    uint64_t before[NR_CPUS];
+
+    restart_all();
+    for (int n = 0; n < ROUNDS; n++) {
+        vm_start();
+        wait_for_progress(n % NR_CPUS);
+        vm_stop(RUN_STATE_PAUSED);
+        for (int i = 0; i < NR_CPUS; i++) {
+            g_assert_false(atomic_load(&kvm_vcpu(cpus[i])->in_run));
+            before[i] = count(i);
+        }
+        if (n % 10 == 0) {
+            sleep_ms(2);
+        }
+        for (int i = 0; i < NR_CPUS; i++) {
+            g_assert_cmpuint(count(i), ==, before[i]);
+        }
+    }
+}
+
+static void count_work(CPUState *cpu, run_on_cpu_data data)
+{
+    g_assert_true(current_cpu == cpu);
+    g_assert_false(atomic_load(&kvm_vcpu(cpu)->in_run));
+    (*(unsigned *)data.host_ptr)++;
+}
+
+static void *kick_storm(void *opaque)
+{
+    _Atomic bool *end = opaque;
+
+    for (unsigned i = 0; !atomic_load(end); i++) {
+        qemu_cpu_kick(cpus[i % NR_CPUS]);
+    }
+    return NULL;
+}
+
+/* Work is done at once, however many kick from elsewhere. */
+static void TSA_NO_CHECK test_work_in_a_kick_storm(void)
+{
+    enum {
+        ROUNDS = 200
+    };
+    _Atomic bool end = false;
+    unsigned n = 0;
+    QemuThread thread;
+
+    restart_all();
+    vm_start();
+    qemu_thread_create(&thread, "storm", kick_storm, &end, QEMU_THREAD_JOINABLE,
+                       &error_abort);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        run_on_cpu(cpus[i % NR_CPUS], count_work, RUN_ON_CPU_HOST_PTR(&n));
+    }
+    g_assert_cmpuint(n, ==, ROUNDS);
+    for (int i = 0; i < NR_CPUS; i++) {
+        wait_for_progress(i);
+    }
+    atomic_store(&end, true);
+    bql_unlock();
+    qemu_thread_join(&thread);
+    bql_lock();
+    vm_stop(RUN_STATE_PAUSED);
+}
+
+/* Registers are read once, and put back before the guest goes on. */
+static void test_synchronize(void)
+{
+    unsigned gets, puts;
+
+    restart_all();
+    vm_start();
+    wait_for_progress(1);
+    gets = atomic_load(&mini_gets);
+    puts = atomic_load(&mini_puts);
+    cpu_synchronize_state(cpus[1]);
+    vm_stop(RUN_STATE_PAUSED);
+    cpu_synchronize_all_states();
+    cpu_synchronize_all_states();
+    g_assert_cmpuint(atomic_load(&mini_gets), <=, gets + 1 + NR_CPUS);
+    for (int i = 0; i < NR_CPUS; i++) {
+        g_assert_true(kvm_vcpu(cpus[i])->regs_in_env);
+    }
+    vm_start();
+    for (int i = 0; i < NR_CPUS; i++) {
+        wait_for_progress(i);
+    }
+    g_assert_cmpuint(atomic_load(&mini_puts), >=, puts + NR_CPUS);
+    vm_stop(RUN_STATE_PAUSED);
+    for (int i = 0; i < NR_CPUS; i++) {
+        g_assert_false(kvm_vcpu(cpus[i])->regs_in_env);
+    }
+}
+
+static void TSA_NO_CHECK test_throttle(void)
+{
+    uint64_t free_running, throttled;
+
+    restart_all();
+    vm_start();
+    wait_for_progress(0);
+    free_running = count(0);
+    sleep_ms(100);
+    free_running = count(0) - free_running;
+    cpu_throttle_begin(CPU_THROTTLE_CONVERGE);
+    for (int i = 0; i < NR_CPUS; i++) {
+        cpu_throttle_set(CPU_THROTTLE_CONVERGE, cpus[i], 95 * CPU_THROTTLE_PCT);
+    }
+    sleep_ms(100);
+    throttled = count(0);
+    sleep_ms(300);
+    throttled = count(0) - throttled;
+    g_assert_cmpuint(atomic_load(&cpus[0]->throttle.sleeps), >, 0);
+    g_assert_cmpuint(throttled / 3, <, free_running / 2);
+    cpu_throttle_end(CPU_THROTTLE_CONVERGE);
+    vm_stop(RUN_STATE_PAUSED);
+}
+
+/* ---- the guest's end ---- */
+
+/* A jump to nowhere is a triple fault: the machine is reset, and goes on. */
+static void test_shutdown_resets(void)
+{
+    struct kvm_regs r;
+
+    restart_all();
+    r = mini_regs(kvm_vcpu(cpus[0]));
+    r.rip = UINT64_C(0x7f0000000000);
+    g_assert_cmpint(kvm_vcpu_ioctl(kvm_vcpu(cpus[0]), KVM_SET_REGS, &r), >=, 0);
+    stq_le_phys(&address_space_memory, counter_of(0), 0);
+    vm_start();
+    for (int ms = 0; count(0) == 0; ms++) {
+        g_assert_cmpint(ms, <, 10000);
+        sleep_ms(1);
+        runstate_process_requests();
+    }
+    g_assert_true(runstate_is_running());
+    wait_for_progress(0);
+    vm_stop(RUN_STATE_PAUSED);
+}
+
+/* KVM_RUN fails: the machine stops and the process lives. */
+static void test_run_fails(void)
+{
+    static const int errors[] = { EFAULT, ENOMEM, EINVAL };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(errors); i++) {
+        restart_all();
+        vm_start();
+        wait_for_progress(0);
+        kvm_fault_arm(1, errors[i], kvm_call_index(KVM_RUN));
+        /* Somebody has to come out to enter again. */
+        for (int n = 0; n < NR_CPUS; n++) {
+            qemu_cpu_kick(cpus[n]);
+        }
+        wait_for_state(RUN_STATE_INTERNAL_ERROR);
+        g_assert_true(kvm_fault_fired());
+        g_assert_true(all_vcpus_paused());
+        mend_after_error();
+    }
+    vm_start();
+    wait_for_progress(0);
+    vm_stop(RUN_STATE_PAUSED);
+}
+
+/* Memory that the kernel does not give stops the guest, until it does. */
+static void test_broken(void)
+{
+    MemoryRegion mr = { 0 };
+    uint64_t before;
+
+    restart_all();
+    vm_start();
+    wait_for_progress(0);
+    kvm_fault_arm(1, ENOMEM, kvm_call_index(KVM_SET_USER_MEMORY_REGION));
+    mini_ram(&mr, "refused", 0x80000000, 0x10000);
+    g_assert_true(kvm_fault_fired());
+    wait_for_state(RUN_STATE_INTERNAL_ERROR);
+    mend_after_error();
+    before = count(0);
+    vm_start();
+    wait_for_state(RUN_STATE_INTERNAL_ERROR);
+    g_assert_cmpuint(count(0), ==, before);
+    memory_region_del_subregion(get_system_memory(), &mr);
+    memory_region_destroy(&mr);
+    mend_after_error();
+    vm_start();
+    wait_for_progress(0);
+    vm_stop(RUN_STATE_PAUSED);
+}
+
+/* ---- doorbells and coalesced stores ---- */
+
+typedef struct Device {
+    MemoryRegion mr;
+    uint64_t writes, last;
+    bool in_order;
+} Device;
+
+static uint64_t device_read(void *opaque, hwaddr addr, unsigned size)
+{
+    return 0;
+}
+
+/* The program counts down. */
+static void device_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
+{
+    Device *d = opaque;
+
+    d->in_order = !d->writes || val + 1 == d->last ? d->in_order : false;
+    d->last = val;
+    d->writes++;
+}
+
+static const MemoryRegionOps device_ops = { .read = device_read,
+                                            .write = device_write };
+
+static void device_begin(Device *d)
+{
+    *d = (Device){ .in_order = true };
+    memory_region_init_io(&d->mr, NULL, &device_ops, d, "device", 4096);
+    memory_region_add_subregion(get_system_memory(), MMIO_ADDR, &d->mr);
+}
+
+static void device_end(Device *d)
+{
+    memory_region_del_subregion(get_system_memory(), &d->mr);
+    memory_region_destroy(&d->mr);
+}
+
+static uint64_t take(int fd)
+{
+    uint64_t n = 0;
+
+    return read(fd, &n, sizeof(n)) == sizeof(n) ? n : 0;
+}
+
+/* Run a program on vCPU 0's kernel state, on this thread: it is paused. */
+static void run_here(MiniProgram program, uint64_t rdi, uint64_t rdx,
+                     uint64_t rcx)
+{
+    KvmVcpu *v = kvm_vcpu(cpus[0]);
+    int ret;
+
+    mini_start(v, program, rdi, 0, rdx, rcx);
+    atomic_store(&cpus[0]->exit_request, false);
+    g_assert_true(mini_run(v, &ret));
+}
+
+static void test_doorbell(void)
+{
+    AccelDoorbell bell = { .addr = MMIO_ADDR + 8, .size = 4 };
+    AccelDoorbell port = { .pio = true, .addr = 0x600, .size = 1 };
+    Device d;
+
+    device_begin(&d);
+    bell.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    port.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    g_assert_true(accel_doorbell_add(&bell, &error_abort));
+    g_assert_true(accel_doorbell_add(&port, &error_abort));
+    run_here(MINI_STORE, bell.addr, 7, 0);
+    g_assert_cmpuint(take(bell.fd), ==, 7);
+    run_here(MINI_STORE, MMIO_ADDR, 3, 0);
+    g_assert_cmpuint(take(bell.fd), ==, 0);
+    g_assert_cmpuint(d.writes, ==, 3);
+    run_here(MINI_OUT, 0, 5, 0x600);
+    g_assert_cmpuint(take(port.fd), ==, 5);
+    accel_doorbell_remove(&bell);
+    accel_doorbell_remove(&port);
+    run_here(MINI_STORE, bell.addr, 2, 0);
+    g_assert_cmpuint(take(bell.fd), ==, 0);
+    g_assert_cmpuint(d.writes, ==, 5);
+
+    /* Only one value. */
+    bell.match = true;
+    bell.data = 3;
+    g_assert_true(accel_doorbell_add(&bell, &error_abort));
+    run_here(MINI_STORE, bell.addr, 6, 0); /* 6, 5, 4, 3, 2, 1 */
+    g_assert_cmpuint(take(bell.fd), ==, 1);
+    g_assert_cmpuint(d.writes, ==, 10);
+    accel_doorbell_remove(&bell);
+    close(bell.fd);
+    close(port.fd);
+    device_end(&d);
+}
+
+static void test_coalesced(void)
+{
+    uint64_t exits;
+    Device d;
+
+    device_begin(&d);
+    g_assert_true(accel_coalesce_add(false, MMIO_ADDR, 16, &error_abort));
+    exits = atomic_load(&kvm_vcpu(cpus[0])->exits);
+    run_here(MINI_STORE, MMIO_ADDR, 20, 0);
+    /* One exit, of the port that ends it; all stores are done before it. */
+    g_assert_cmpuint(atomic_load(&kvm_vcpu(cpus[0])->exits) - exits, ==, 1);
+    g_assert_cmpuint(d.writes, ==, 20);
+    g_assert_true(d.in_order);
+    /* More than the ring holds: what finds no place is an exit, in order. */
+    run_here(MINI_STORE, MMIO_ADDR, 1000, 0);
+    g_assert_cmpuint(d.writes, ==, 1020);
+    g_assert_cmpuint(d.last, ==, 1);
+    accel_coalesce_remove(false, MMIO_ADDR, 16);
+    exits = atomic_load(&kvm_vcpu(cpus[0])->exits);
+    run_here(MINI_STORE, MMIO_ADDR, 20, 0);
+    g_assert_cmpuint(atomic_load(&kvm_vcpu(cpus[0])->exits) - exits, ==, 21);
+    device_end(&d);
+}
+
+/* ---- interrupts ---- */
+
+#define APIC_SVR 0xf0
+#define APIC_IRR 0x200
+
+static struct kvm_lapic_state lapic(void)
+{
+    struct kvm_lapic_state s;
+
+    g_assert_cmpint(kvm_vcpu_ioctl(kvm_vcpu(cpus[0]), KVM_GET_LAPIC, &s), >=,
+                    0);
+    return s;
+}
+
+static void enable_lapic(void)
+{
+    struct kvm_lapic_state s = lapic();
+    uint32_t svr = 0x1ff;
+
+    memcpy(s.regs + APIC_SVR, &svr, sizeof(svr));
+    memset(s.regs + APIC_IRR, 0, 0x80);
+    g_assert_cmpint(kvm_vcpu_ioctl(kvm_vcpu(cpus[0]), KVM_SET_LAPIC, &s), >=,
+                    0);
+}
+
+static bool is_requested(unsigned vector)
+{
+    struct kvm_lapic_state s = lapic();
+    uint32_t word;
+
+    memcpy(&word, s.regs + APIC_IRR + vector / 32 * 0x10, sizeof(word));
+    return word >> vector % 32 & 1;
+}
+
+static void wait_for_request(unsigned vector)
+{
+    for (int ms = 0; !is_requested(vector); ms++) {
+        g_assert_cmpint(ms, <, 5000);
+        g_usleep(1000);
+    }
+}
+
+static uint32_t msi_data(unsigned vector)
+{
+    return vector;
+}
+#define MSI_ADDRESS UINT64_C(0xfee00000)
+
+static void test_msi(void)
+{
+    int gsi, second, fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+    enable_lapic();
+    g_assert_true(accel_send_msi(MSI_ADDRESS, msi_data(0x51), &error_abort));
+    g_assert_true(is_requested(0x51));
+    gsi = accel_route_add(MSI_ADDRESS, msi_data(0x52), &error_abort);
+    second = accel_route_add(MSI_ADDRESS, msi_data(0x53), &error_abort);
+    g_assert_cmpint(gsi, >=, 24);
+    g_assert_cmpint(second, ==, gsi + 1);
+    g_assert_true(accel_irqfd_add(gsi, fd, -1, &error_abort));
+    g_assert_false(is_requested(0x52));
+    eventfd_write(fd, 1);
+    wait_for_request(0x52);
+    g_assert_true(
+        accel_route_update(gsi, MSI_ADDRESS, msi_data(0x54), &error_abort));
+    eventfd_write(fd, 1);
+    wait_for_request(0x54);
+    g_assert_false(is_requested(0x53));
+    accel_irqfd_remove(gsi, fd);
+    enable_lapic();
+    eventfd_write(fd, 1);
+    g_usleep(10000);
+    g_assert_false(is_requested(0x54));
+    accel_route_remove(gsi);
+    g_assert_cmpint(accel_route_add(MSI_ADDRESS, 0x55, &error_abort), ==, gsi);
+    accel_route_remove(gsi);
+    accel_route_remove(second);
+    close(fd);
+}
+
+/* Line 5 through the I/O APIC, set by a device and by an eventfd. */
+static void test_lines(void)
+{
+    struct kvm_irqchip chip = { .chip_id = KVM_IRQCHIP_IOAPIC };
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+    g_assert_true(accel_has_gsi());
+    enable_lapic();
+    g_assert_cmpint(kvm_vm_ioctl(kvm_vm(), KVM_GET_IRQCHIP, &chip), >=, 0);
+    chip.chip.ioapic.redirtbl[5].bits = 0x61; /* edge, to APIC 0 */
+    chip.chip.ioapic.redirtbl[2].bits = 0x62;
+    g_assert_cmpint(kvm_vm_ioctl(kvm_vm(), KVM_SET_IRQCHIP, &chip), >=, 0);
+    accel_set_gsi(5, 1);
+    g_assert_true(is_requested(0x61));
+    accel_set_gsi(5, 0);
+    enable_lapic();
+    accel_set_gsi(5, 0);
+    g_assert_false(is_requested(0x61));
+    g_assert_true(accel_irqfd_add(5, fd, -1, &error_abort));
+    eventfd_write(fd, 1);
+    wait_for_request(0x61);
+    accel_irqfd_remove(5, fd);
+    close(fd);
+    /* As on a PC: line 0 is pin 2. */
+    accel_set_gsi(0, 1);
+    g_assert_true(is_requested(0x62));
+    accel_set_gsi(0, 0);
+}
+
+/* What devices have moves to a second VM, or stays, whichever call fails. */
+static void test_second_vm(void)
+{
+    KvmVmConfig config = { .irqchip = KVM_IRQCHIP_ON };
+    KvmVm *second = kvm_vm_new(&config, &error_abort);
+    AccelDoorbell bell = { .addr = MMIO_ADDR, .size = 4 };
+    int gsi[2], fd[2];
+    Error *err = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        fd[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        gsi[i] = accel_route_add(MSI_ADDRESS, 0x70 + i, &error_abort);
+        g_assert_true(accel_irqfd_add(gsi[i], fd[i], -1, &error_abort));
+    }
+    bell.fd = fd[0];
+    g_assert_true(accel_doorbell_add(&bell, &error_abort));
+    for (unsigned n = 1;; n++) {
+        bool ok;
+
+        kvm_fault_arm(n, ENOSPC, KVM_CALL_ANY);
+        ok = kvm_irqchip_move(second, &err);
+        if (ok) {
+            break;
+        }
+        g_assert_true(kvm_fault_fired());
+        g_assert_cmpuint(n, <, 7);
+        g_assert_nonnull(err);
+        g_clear_pointer(&err, error_free);
+        /* The first still has them, both. */
+        enable_lapic();
+        eventfd_write(fd[0], 1);
+        eventfd_write(fd[1], 1);
+        wait_for_request(0x70);
+        wait_for_request(0x71);
+    }
+    kvm_fault_arm(0, 0, KVM_CALL_ANY);
+    enable_lapic();
+    eventfd_write(fd[1], 1);
+    g_usleep(10000);
+    g_assert_false(is_requested(0x71));
+    g_assert_true(kvm_irqchip_move(kvm_vm(), &error_abort));
+    eventfd_write(fd[1], 1);
+    wait_for_request(0x71);
+    accel_doorbell_remove(&bell);
+    for (int i = 0; i < 2; i++) {
+        accel_irqfd_remove(gsi[i], fd[i]);
+        accel_route_remove(gsi[i]);
+        close(fd[i]);
+    }
+    kvm_vm_free(second);
+}
+
+static void test_skip(void)
+{
+    g_test_skip(mini_unusable());
+}
+
+static void make_cpus(void)
+{
+    qom_register_types();
+    accel_register_types();
+    cpu_register_types();
+    kvm_accel_register_types();
+    mini_cpu_register_type();
+    mini_init();
+    g_assert_true(accel_try("kvm", NULL, NULL, &error_abort));
+    mini_ram(&ram, "ram", 0, RAM_BYTES);
+    mini_load();
+    for (int i = 0; i < NR_CPUS; i++) {
+        cpus[i] = CPU(object_new(TYPE_MINI_CPU));
+        g_assert_true(cpu_realize(cpus[i], &error_abort));
+    }
+}
+
+int TSA_NO_CHECK main(int argc, char **argv)
+{
+    int ret;
+
+    g_test_init(&argc, &argv, NULL);
+    if (mini_unusable()) {
+        g_test_add_func("/kvm/cpus", test_skip);
+        return g_test_run();
+    }
+    make_cpus();
+    g_test_add_func("/kvm/cpus/start-and-stop", test_start_and_stop);
+    g_test_add_func("/kvm/cpus/work-in-a-kick-storm",
+                    test_work_in_a_kick_storm);
+    g_test_add_func("/kvm/cpus/synchronize", test_synchronize);
+    g_test_add_func("/kvm/cpus/throttle", test_throttle);
+    g_test_add_func("/kvm/cpus/shutdown-resets", test_shutdown_resets);
+    g_test_add_func("/kvm/cpus/run-fails", test_run_fails);
+    g_test_add_func("/kvm/cpus/broken", test_broken);
+    g_test_add_func("/kvm/irq/doorbell", test_doorbell);
+    g_test_add_func("/kvm/irq/coalesced", test_coalesced);
+    g_test_add_func("/kvm/irq/msi", test_msi);
+    g_test_add_func("/kvm/irq/lines", test_lines);
+    g_test_add_func("/kvm/irq/second-vm", test_second_vm);
+    ret = g_test_run();
+    cpus_shutdown();
+    bql_unlock();
+    return ret;
+}
