@@ -34,6 +34,11 @@ static bool cpu_common_pre_save(void *opaque, Error **errp)
 {
     CPUState *cpu = opaque;
 
+    if (cpu->env_stale) {
+        error_setg(errp, "the state of CPU %d could not be read",
+                   cpu->cpu_index);
+        return false;
+    }
     cpu->saved_interrupt_request = atomic_load_explicit(&cpu->interrupt_request,
                                                         memory_order_relaxed);
     return true;

@@ -39,9 +39,13 @@
  *   vCPU out of KVM_RUN, on its thread or with it stopped; the core keeps
  *   regs_in_env.
  *
+ *   What could not be read leaves env_stale: it cannot be saved, but the guest
+ *   goes on. What could not be set is tried once more when the vCPU is to run.
+ *
  * A VM that lost a slot (the kernel refused a change) is broken: no vCPU enters
- * it, the machine stops with `internal-error`. The next change of memory that
- * the kernel accepts in full mends it.
+ * it. The first that wants to has the change tried once more; if that fails the
+ * machine stops with `internal-error`. Each later attempt to run, and each
+ * change of memory, tries again.
  *
  * Used by: accel/kvm. Uses: system.
  */
@@ -85,6 +89,8 @@ struct KvmVm {
     QemuMutex lock;
     QemuCond changed; /* a vCPU is out; the gate is open */
     GPtrArray *vcpus; /* KvmVcpu *, by creation; changed under the BQL, too */
+    char *broken_why;
+    bool broken_for_good, broken_told;
 
     _Atomic unsigned gate; /* how often it is closed */
     _Atomic bool broken;
@@ -103,8 +109,9 @@ struct KvmVcpu {
     void *arch;     /* kvm_arch_init_vcpu()'s */
 
     /* The vCPU's thread, or who holds it stopped. */
-    bool regs_in_env; /* env is newer than the kernel's state */
-    bool io_pending;  /* KVM_RUN has to complete an instruction */
+    bool regs_in_env;   /* env is newer than the kernel's state */
+    unsigned put_level; /* KvmPutLevel that regs_in_env is to be put with */
+    bool io_pending;    /* KVM_RUN has to complete an instruction */
 
     /* Atomic. */
     _Atomic bool in_run;
@@ -199,9 +206,11 @@ KvmExitAction kvm_run_failed(KvmVcpu *v, int ret);
 
 void kvm_gate_close(KvmVm *vm);
 void kvm_gate_open(KvmVm *vm);
-/* Nothing runs on @vm until it is mended; @why is printed once. */
-void kvm_vm_set_broken(KvmVm *vm, const char *why);
+/* Nothing runs on @vm until it is mended. @for_good: it cannot be. */
+void kvm_vm_set_broken(KvmVm *vm, const char *why, bool for_good);
 void kvm_vm_set_mended(KvmVm *vm);
+/* False if it is broken still; the reason is reported once. BQL. */
+bool kvm_vm_try_mend(KvmVm *vm);
 
 extern const AccelOps kvm_accel_ops;
 

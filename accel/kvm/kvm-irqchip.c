@@ -168,8 +168,10 @@ static int move_irqfd(KvmVm *from, KvmVm *to, const IrqFd *f)
     if (ret >= 0 && to) {
         ret = tell_irqfd(to, f, true);
         if (ret < 0 && from && tell_irqfd(from, f, true) < 0) {
-            kvm_vm_set_broken(from, "the kernel does not take back an "
-                                    "interrupt by eventfd");
+            kvm_vm_set_broken(from,
+                              "the kernel does not take back an "
+                              "interrupt by eventfd",
+                              true);
         }
     }
     return ret;

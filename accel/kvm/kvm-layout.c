@@ -79,12 +79,12 @@ static void on_region(MemoryListener *listener, MemoryRegionSection *section)
     g_array_append_val(layout.addresses, section->offset_within_address_space);
 }
 
-static void follow(KvmVm *vm)
+void kvm_slots_retry(KvmVm *vm)
 {
     g_autoptr(Error) err = NULL;
 
     if (!kvm_slots_apply(vm, layout.ranges, &err)) {
-        kvm_vm_set_broken(vm, error_get_pretty(err));
+        kvm_vm_set_broken(vm, error_get_pretty(err), false);
     } else {
         kvm_vm_set_mended(vm);
     }
@@ -102,7 +102,7 @@ static void on_commit(MemoryListener *listener)
     }
     flatview_unref(view);
     for (guint i = 0; i < layout.vms->len; i++) {
-        follow(layout.vms->pdata[i]);
+        kvm_slots_retry(layout.vms->pdata[i]);
     }
 }
 

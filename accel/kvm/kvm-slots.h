@@ -125,6 +125,9 @@ unsigned kvm_slots_count(KvmVm *vm, bool logged_only); /* any thread */
  */
 bool kvm_slots_find(KvmVm *vm, uint32_t id, uint64_t page, KvmSlotPart *part);
 
+/* Try again what the kernel refused: sets @vm broken, or mended. BQL. */
+void kvm_slots_retry(KvmVm *vm);
+
 /* ---- the core's ---- */
 KvmSlots *kvm_slots_new(KvmVm *vm, uint64_t slot_bytes);
 void kvm_slots_free(KvmSlots *slots);

@@ -216,26 +216,32 @@ int kvm_vcpu_run(KvmVcpu *v)
 
 /* ---- its thread ---- */
 
-static bool put_runtime_registers(KvmVcpu *v)
+/* What env has of it, at the level that is due. */
+static bool put_registers(KvmVcpu *v)
 {
     g_autoptr(Error) err = NULL;
 
     if (!v->regs_in_env) {
         return true;
     }
-    if (!kvm_arch_put_registers(v, KVM_PUT_RUNTIME, &err)) {
+    if (!kvm_arch_put_registers(v, v->put_level, &err)) {
         kvm_internal_error(v, "%s", error_get_pretty(err));
         return false;
     }
     v->regs_in_env = false;
+    v->put_level = KVM_PUT_RUNTIME;
     return true;
 }
 
-/* Broken: stop, without another word. */
-static void stop_broken(CPUState *cpu)
+/* Broken: mend it, or stop. */
+static bool mend(CPUState *cpu)
 {
     BQL_LOCK_GUARD();
+    if (kvm_vm_try_mend(kvm_vcpu(cpu)->vm)) {
+        return true;
+    }
     vm_stop(RUN_STATE_INTERNAL_ERROR);
+    return false;
 }
 
 static void run_guest(CPUState *cpu)
@@ -247,11 +253,7 @@ static void run_guest(CPUState *cpu)
         cpu->halted = 0; /* vcpu_thread_wait() found something to do */
     }
     for (;;) {
-        if (atomic_load(&v->vm->broken)) {
-            stop_broken(cpu);
-            return;
-        }
-        if (!put_runtime_registers(v)) {
+        if ((atomic_load(&v->vm->broken) && !mend(cpu)) || !put_registers(v)) {
             return;
         }
         ret = kvm_vcpu_run(v);
@@ -324,15 +326,6 @@ static bool cpu_thread_is_idle(CPUState *cpu)
 
 /* ---- registers, here or in the kernel ---- */
 
-static void state_lost(CPUState *cpu, const char *what, Error *err)
-{
-    error_reportf_err(err, "KVM: cannot %s the state of vCPU %d: ", what,
-                      cpu->cpu_index);
-    if (runstate_is_running()) {
-        qemu_system_vmstop_request(RUN_STATE_INTERNAL_ERROR);
-    }
-}
-
 static void get_state(CPUState *cpu, run_on_cpu_data data)
 {
     KvmVcpu *v = kvm_vcpu(cpu);
@@ -341,8 +334,10 @@ static void get_state(CPUState *cpu, run_on_cpu_data data)
     if (v->regs_in_env) {
         return;
     }
-    if (!kvm_arch_get_registers(v, &err)) {
-        state_lost(cpu, "read", err);
+    cpu->env_stale = !kvm_arch_get_registers(v, &err);
+    if (cpu->env_stale) {
+        error_reportf_err(
+            err, "KVM: cannot read the state of CPU %d: ", cpu->cpu_index);
         return;
     }
     v->regs_in_env = true;
@@ -353,16 +348,23 @@ static void put_state(CPUState *cpu, run_on_cpu_data data)
     KvmVcpu *v = kvm_vcpu(cpu);
     Error *err = NULL;
 
-    if (!kvm_arch_put_registers(v, data.host_int, &err)) {
-        state_lost(cpu, "set", err);
+    cpu->env_stale = false; /* it has just been written */
+    v->regs_in_env = true;
+    v->put_level = MAX(v->put_level, (unsigned)data.host_int);
+    if (!kvm_arch_put_registers(v, v->put_level, &err)) {
+        warn_report("KVM: the state of CPU %d will be set later: %s",
+                    cpu->cpu_index, error_get_pretty(err));
+        error_free(err);
         return;
     }
     v->regs_in_env = false;
+    v->put_level = KVM_PUT_RUNTIME;
 }
 
 static void forget_state(CPUState *cpu, run_on_cpu_data data)
 {
     kvm_vcpu(cpu)->regs_in_env = true;
+    cpu->env_stale = false;
 }
 
 static void synchronize_state(CPUState *cpu)

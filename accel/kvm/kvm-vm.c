@@ -172,6 +172,7 @@ void kvm_vm_free(KvmVm *vm)
     }
     kvm_slots_free(vm->slots);
     g_ptr_array_free(vm->vcpus, TRUE);
+    g_free(vm->broken_why);
     qemu_cond_destroy(&vm->changed);
     qemu_mutex_destroy(&vm->lock);
     g_free(vm);
@@ -206,23 +207,43 @@ void kvm_gate_open(KvmVm *vm)
 
 /* ---- broken ---- */
 
-void kvm_vm_set_broken(KvmVm *vm, const char *why)
+void kvm_vm_set_broken(KvmVm *vm, const char *why, bool for_good)
 {
-    if (!atomic_exchange(&vm->broken, true)) {
-        error_report("KVM: the guest cannot go on: %s", why);
+    QEMU_LOCK_GUARD(&vm->lock);
+    if (!vm->broken_for_good && g_strcmp0(vm->broken_why, why)) {
+        g_free(vm->broken_why);
+        vm->broken_why = g_strdup(why);
+        vm->broken_for_good = for_good;
+        vm->broken_told = false;
     }
-    if (vm == kvm_vm()) {
-        /* vCPUs in the guest see to it on their way back. */
-        WITH_QEMU_LOCK_GUARD(&vm->lock)
-        {
-            for (guint i = 0; i < vm->vcpus->len; i++) {
-                kvm_vcpu_kick_locked(vm->vcpus->pdata[i]);
-            }
-        }
+    atomic_store(&vm->broken, true);
+    /* vCPUs in the guest see to it on their way back. */
+    for (guint i = 0; i < vm->vcpus->len; i++) {
+        kvm_vcpu_kick_locked(vm->vcpus->pdata[i]);
     }
 }
 
 void kvm_vm_set_mended(KvmVm *vm)
 {
-    atomic_store(&vm->broken, false);
+    QEMU_LOCK_GUARD(&vm->lock);
+    if (!vm->broken_for_good) {
+        g_clear_pointer(&vm->broken_why, g_free);
+        atomic_store(&vm->broken, false);
+    }
+}
+
+bool kvm_vm_try_mend(KvmVm *vm)
+{
+    if (atomic_load(&vm->broken)) {
+        kvm_slots_retry(vm);
+    }
+    QEMU_LOCK_GUARD(&vm->lock);
+    if (!atomic_load(&vm->broken)) {
+        return true;
+    }
+    if (!vm->broken_told) {
+        error_report("KVM: the guest cannot go on: %s", vm->broken_why);
+        vm->broken_told = true;
+    }
+    return false;
 }

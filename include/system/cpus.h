@@ -125,6 +125,7 @@ struct CPUState {
     bool stopped;           /* it is; set by its thread, cleared by resume */
     bool unplug;            /* its thread shall end */
     bool start_powered_off; /* waits for PSCI CPU_ON */
+    bool env_stale; /* the accelerator could not read its state into env */
 
     /* What `cpu_common` carries; valid while it is saved or loaded. */
     uint32_t saved_interrupt_request;

@@ -27,6 +27,7 @@
 #define KVM_IDENTITY_ADDR 0xfffbc000
 
 _Atomic unsigned mini_puts, mini_gets;
+_Atomic int mini_put_error;
 MiniStart mini_starts[64];
 
 /* Each program in 64 bytes. */
@@ -151,7 +152,13 @@ bool kvm_arch_put_registers(KvmVcpu *v, KvmPutLevel level, Error **errp)
 {
     const MiniStart *s = &mini_starts[v->cs->cpu_index];
 
+    int err = atomic_exchange(&mini_put_error, 0);
+
     atomic_fetch_add(&mini_puts, 1);
+    if (err) {
+        error_setg_errno(errp, err, "cannot set registers");
+        return false;
+    }
     if (level != KVM_PUT_RUNTIME) {
         mini_start(v, s->program, s->rdi, s->rsi, s->rdx, s->rcx);
     }

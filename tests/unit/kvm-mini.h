@@ -61,6 +61,7 @@ void mini_cpu_register_type(void);
 
 /* Counters of what the core asked of the architecture. */
 extern _Atomic unsigned mini_puts, mini_gets;
+extern _Atomic int mini_put_error; /* the next put fails with it */
 /* Programs that mini_cpu starts when the core puts registers; by cpu_index. */
 typedef struct MiniStart {
     MiniProgram program;

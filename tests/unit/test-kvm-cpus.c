@@ -17,6 +17,7 @@
 #include "system/gsi.h"
 #include "system/runstate.h"
 
+#include "kvm-arch.h"
 #include "kvm-caps.h"
 #include "kvm-irqchip.h"
 #include "kvm-mini.h"
@@ -183,6 +184,42 @@ static void test_synchronize(void)
     }
 }
 
+/*
+ * State that could not be set is set when the vCPU is to run; what could not be
+ * read is not saved as if it were there.
+ */
+static void test_synchronize_fails(void)
+{
+    restart_all();
+    kvm_fault_arm(1, EIO, kvm_call_index(KVM_GET_REGS));
+    cpu_synchronize_all_states();
+    g_assert_true(kvm_fault_fired());
+    g_assert_true(cpus[0]->env_stale);
+    g_assert_false(cpus[1]->env_stale);
+    vm_start();
+    wait_for_progress(0);
+    vm_stop(RUN_STATE_PAUSED);
+    cpu_synchronize_all_states();
+    g_assert_false(cpus[0]->env_stale);
+
+    atomic_store(&mini_put_error, EIO);
+    restart_all();
+    g_assert_true(kvm_vcpu(cpus[0])->regs_in_env);
+    g_assert_false(kvm_vcpu(cpus[1])->regs_in_env);
+    stq_le_phys(&address_space_memory, counter_of(0), 0);
+    vm_start();
+    wait_for_progress(0);
+    vm_stop(RUN_STATE_PAUSED);
+    g_assert_cmpuint(kvm_vcpu(cpus[0])->put_level, ==, KVM_PUT_RUNTIME);
+
+    restart_all();
+    cpu_synchronize_all_states();
+    atomic_store(&mini_put_error, EIO);
+    vm_start();
+    wait_for_state(RUN_STATE_INTERNAL_ERROR);
+    mend_after_error();
+}
+
 static void TSA_NO_CHECK test_throttle(void)
 {
     uint64_t free_running, throttled;
@@ -263,9 +300,19 @@ static void test_broken(void)
     restart_all();
     vm_start();
     wait_for_progress(0);
+    /* Refused once: the first vCPU that comes by tries again. */
     kvm_fault_arm(1, ENOMEM, kvm_call_index(KVM_SET_USER_MEMORY_REGION));
     mini_ram(&mr, "refused", 0x80000000, 0x10000);
     g_assert_true(kvm_fault_fired());
+    wait_for_progress(0);
+    g_assert_false(atomic_load(&kvm_vm()->broken));
+    g_assert_true(runstate_is_running());
+    memory_region_set_enabled(&mr, false);
+
+    /* Refused for good: the kernel does not take what is too far away. */
+    memory_region_set_address(&mr, UINT64_C(1) << 62);
+    memory_region_set_enabled(&mr, true);
+    g_assert_true(atomic_load(&kvm_vm()->broken));
     wait_for_state(RUN_STATE_INTERNAL_ERROR);
     mend_after_error();
     before = count(0);
@@ -596,6 +643,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/kvm/cpus/work-in-a-kick-storm",
                     test_work_in_a_kick_storm);
     g_test_add_func("/kvm/cpus/synchronize", test_synchronize);
+    g_test_add_func("/kvm/cpus/synchronize-fails", test_synchronize_fails);
     g_test_add_func("/kvm/cpus/throttle", test_throttle);
     g_test_add_func("/kvm/cpus/shutdown-resets", test_shutdown_resets);
     g_test_add_func("/kvm/cpus/run-fails", test_run_fails);
