@@ -117,13 +117,20 @@ static unsigned mmio_size(const MemoryRegion *mr, hwaddr addr, hwaddr len)
     return size;
 }
 
+/*
+ * @c: all that is still to be done, for a device. Where a register of another
+ * one lies over the inner bytes of one of @t's (PCI's address at 0xcf8 and a
+ * PC's reset at 0xcf9), an access that begins before it is still one access,
+ * as on a bus: the view's ranges don't cut it.
+ */
 static MemTxResult mmio_piece(const MemoryTranslation *t, RamCopy *c,
                               MemTxAttrs attrs)
 {
     uint64_t value = 0;
+    uint64_t in_region = memory_region_size(t->mr) - t->mr_offset;
     MemTxResult result;
 
-    c->len = mmio_size(t->mr, t->mr_offset, c->len);
+    c->len = mmio_size(t->mr, t->mr_offset, MIN(c->len, in_region));
     if (!c->is_write) {
         result = memory_region_dispatch_read(t->mr, t->mr_offset, &value,
                                              c->len, attrs);
@@ -185,6 +192,7 @@ static MemTxResult view_access(const FlatView *view, hwaddr addr,
                     memset(buf, 0, c.len);
                 }
             } else {
+                c.len = t.block ? c.len : len;
                 result |= mmio_piece(&t, &c, attrs);
             }
         }

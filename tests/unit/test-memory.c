@@ -302,6 +302,48 @@ static void *dispatch_from_thread(void *opaque)
     return NULL;
 }
 
+/* A register over the middle of another one does not cut its accesses. */
+static void test_register_in_register(void)
+{
+    MemoryRegionOps ops = { .read_with_attrs = dev_read,
+                            .write_with_attrs = dev_write };
+    Dev outer = { .log = g_string_new(NULL) };
+    Dev inner = { .log = g_string_new(NULL) };
+    MemoryRegion outer_mr, inner_mr, *sys = get_system_memory();
+    AddressSpace *as = &address_space_memory;
+    MemTxAttrs attrs = MEMTXATTRS_UNSPECIFIED;
+    uint8_t buf[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+
+    memory_region_init_io(&outer_mr, NULL, &ops, &outer, "outer", 4);
+    memory_region_init_io(&inner_mr, NULL, &ops, &inner, "inner", 1);
+    memory_region_add_subregion_overlap(sys, 0xcf8, &outer_mr, -1);
+    memory_region_add_subregion(sys, 0xcf9, &inner_mr);
+
+    g_assert_cmpuint(address_space_write(as, 0xcf8, attrs, buf, 4), ==, 0);
+    expect_log(&outer, "w4@0=4030201 ");
+    expect_log(&inner, "");
+    g_assert_cmpuint(address_space_read(as, 0xcf8, attrs, buf + 4, 4), ==, 0);
+    expect_log(&outer, "r4@0 ");
+    g_assert_cmpint(memcmp(buf, buf + 4, 4), ==, 0);
+    g_assert_cmpuint(address_space_write(as, 0xcf9, attrs, buf, 1), ==, 0);
+    expect_log(&outer, "");
+    expect_log(&inner, "w1@0=1 ");
+    g_assert_cmpuint(address_space_write(as, 0xcf8, attrs, buf, 2), ==, 0);
+    expect_log(&outer, "w2@0=201 ");
+    expect_log(&inner, "");
+    /* Never beyond its own region. */
+    g_assert_cmpuint(address_space_write(as, 0xcf8, attrs, buf, 8), ==,
+                     MEMTX_DECODE_ERROR);
+    expect_log(&outer, "w4@0=4030201 ");
+
+    memory_region_del_subregion(sys, &outer_mr);
+    memory_region_del_subregion(sys, &inner_mr);
+    memory_region_destroy(&outer_mr);
+    memory_region_destroy(&inner_mr);
+    g_string_free(outer.log, TRUE);
+    g_string_free(inner.log, TRUE);
+}
+
 static void test_dispatch_takes_bql(void)
 {
     MemoryRegionOps ops = { .read_with_attrs = dev_read,
@@ -618,6 +660,8 @@ int main(int argc, char **argv)
     g_test_add_func("/view/edges", test_view_edges);
     g_test_add_func("/view/keeps-memory", test_view_keeps_memory);
     g_test_add_func("/dispatch/sizes", test_dispatch_sizes);
+    g_test_add_func("/dispatch/register-in-register",
+                    test_register_in_register);
     g_test_add_func("/dispatch/takes-bql", test_dispatch_takes_bql);
     g_test_add_func("/access/mixture", test_rw_mixture);
     g_test_add_func("/access/rom-device", test_rom_device);
