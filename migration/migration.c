@@ -9,6 +9,7 @@
 #include "qemu/timer.h"
 #include "system/dirty-choice.h"
 #include "system/machine-info.h"
+#include "system/ram-block.h"
 #include "system/runstate.h"
 
 #include "globalstate.h"
@@ -121,6 +122,7 @@ bool migration_init(Error **errp)
     qemu_sem_init(&s->go_on, 0);
     rate_limit_init(&s->rate_limit, migrate_max_bandwidth(), get_clock());
     migration_options_set_hooks(&options_hooks);
+    qemu_ram_set_fixed_hook(migration_is_running);
     migration_incoming_init();
     if (!register_savevm_live(RAM_SECTION_NAME, 0, RAM_SECTION_VERSION,
                               &ram_handlers, ram_save_state(), errp)) {

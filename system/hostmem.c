@@ -88,7 +88,7 @@ static bool backend_complete(UserCreatable *uc, Error **errp)
 
 static bool backend_can_be_deleted(UserCreatable *uc)
 {
-    return !MEMORY_BACKEND(uc)->is_mapped;
+    return !MEMORY_BACKEND(uc)->is_mapped && !qemu_ram_is_fixed();
 }
 
 static void backend_finalize(Object *obj)

@@ -170,8 +170,27 @@ static RAMBlock *alloc_mapped(ram_addr_t used, ram_addr_t max, uint64_t align,
     return block_new(&map, used, max, ram_flags, fd, fd_offset, mr, errp);
 }
 
+static bool (*fixed_hook)(void);
+
+void qemu_ram_set_fixed_hook(bool (*fixed)(void))
+{
+    fixed_hook = fixed;
+}
+
+bool qemu_ram_is_fixed(void)
+{
+    return fixed_hook && fixed_hook();
+}
+
 static bool check_size(ram_addr_t *size, MemoryRegion *mr, Error **errp)
 {
+    if (qemu_ram_is_fixed()) {
+        error_setg(errp,
+                   "RAM block '%s' cannot be created while a migration is "
+                   "under way",
+                   block_label(mr));
+        return false;
+    }
     if (*size == 0 || *size > (UINT64_C(1) << 56)) {
         error_setg(errp, "RAM block '%s': impossible size of %" PRIu64 " bytes",
                    block_label(mr), *size);

@@ -180,6 +180,13 @@ bool qemu_ram_resize(RAMBlock *rb, ram_addr_t new_size, Error **errp)
     if (new_size == old_size) {
         return true;
     }
+    if (qemu_ram_is_fixed()) {
+        error_setg(errp,
+                   "RAM block '%s' cannot be resized while a migration is "
+                   "under way",
+                   rb->idstr);
+        return false;
+    }
     if (!(rb->flags & RAM_RESIZEABLE)) {
         error_setg(errp,
                    "RAM block '%s' has 0x%" PRIx64 " bytes, not 0x%" PRIx64,

@@ -121,9 +121,21 @@ bool qemu_ram_is_dumpable(const RAMBlock *rb);
 bool qemu_ram_is_populated_at_start(const RAMBlock *rb);
 
 /**
+ * qemu_ram_set_fixed_hook: have someone forbid changes of the list of blocks
+ *
+ * While @fixed says true, creating and resizing a block are errors, and who
+ * would remove one asks qemu_ram_is_fixed() first: a migration sends the
+ * blocks that were there when it began. Called once, before there are threads;
+ * @fixed under the BQL.
+ */
+void qemu_ram_set_fixed_hook(bool (*fixed)(void));
+bool qemu_ram_is_fixed(void);
+
+/**
  * qemu_ram_resize: change the length in use of a RAM_RESIZEABLE block
  *
- * The part that goes away reads as zero when it comes back. BQL.
+ * The part that goes away reads as zero when it comes back. An error while
+ * qemu_ram_is_fixed(). BQL.
  */
 bool qemu_ram_resize(RAMBlock *rb, ram_addr_t new_size, Error **errp);
 

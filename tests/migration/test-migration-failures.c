@@ -209,6 +209,38 @@ static void try_again_after_the_end(MigrationPair *p)
     qtest_assert_status(p->src, "running");
 }
 
+/* The blocks sent are those that were there when it began. */
+static void change_blocks(MigrationPair *p)
+{
+    static const char create[] =
+        "{'execute':'object-add','arguments':"
+        "{'qom-type':'memory-backend-ram','id':'more','size':1048576}}";
+    static const char delete[] =
+        "{'execute':'object-del','arguments':{'id':'spare'}}";
+    g_autofree char *no_more = NULL, *no_less = NULL;
+
+    migration_wait(p->src, "active");
+    no_more = qtest_qmp_fail(p->src, create);
+    g_assert_nonnull(strstr(no_more, "while a migration is under way"));
+    no_less = qtest_qmp_fail(p->src, delete);
+    g_autoptr(json_object)
+        cancel = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+    migration_wait(p->src, "cancelled");
+    g_autoptr(json_object) made = qtest_qmp_ok(p->src, create);
+    g_autoptr(json_object) gone = qtest_qmp_ok(p->src, delete);
+    qtest_kill(p->dst);
+    p->dst = NULL;
+}
+
+static const MigrationTest blocks_test = {
+    .name = "/migration/failures/blocks-stay-while-it-runs",
+    .src_args = "-object memory-backend-ram,id=spare,size=1M",
+    .params = "'max-bandwidth':100000",
+    .own_only = true,
+    .during = change_blocks,
+    .end = MIGRATION_LEFT_TO_HOOKS,
+};
+
 static const MigrationTest rules_test = {
     .name = "/migration/failures/what-is-refused",
     .params = "'max-bandwidth':1000000",
@@ -296,9 +328,9 @@ static const MigrationTest target_refuses_test = {
 static void add_tests(void)
 {
     static const MigrationTest *const tests[] = {
-        &cancel_test,       &rules_test,        &target_refuses_test,
-        &still_target_test, &still_source_test, &quit_source_test,
-        &term_target_test,  &lose_target_test,
+        &cancel_test,         &rules_test,        &blocks_test,
+        &target_refuses_test, &still_target_test, &still_source_test,
+        &quit_source_test,    &term_target_test,  &lose_target_test,
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {

@@ -256,6 +256,34 @@ static void test_sigbus_names_block(void)
     *(volatile uint8_t *)((uint8_t *)qemu_ram_get_host_addr(rb) + 9 * PAGE) = 1;
 }
 
+static bool blocks_are_fixed;
+
+static bool are_fixed(void)
+{
+    return blocks_are_fixed;
+}
+
+static void test_fixed(void)
+{
+    RAMBlock *rb = qemu_ram_alloc_resizeable(4 * PAGE, 8 * PAGE, NULL,
+                                             &error_abort);
+    Error *err = NULL;
+
+    qemu_ram_set_fixed_hook(are_fixed);
+    blocks_are_fixed = true;
+    g_assert_null(qemu_ram_alloc(PAGE, 0, NULL, &err));
+    expect_error(&err, "cannot be created");
+    g_assert_null(qemu_ram_alloc_resizeable(PAGE, PAGE, NULL, &err));
+    expect_error(&err, "cannot be created");
+    g_assert_false(qemu_ram_resize(rb, 6 * PAGE, &err));
+    expect_error(&err, "cannot be resized");
+    g_assert_true(qemu_ram_resize(rb, 4 * PAGE, &error_abort)); /* as it is */
+    blocks_are_fixed = false;
+    g_assert_true(qemu_ram_resize(rb, 6 * PAGE, &error_abort));
+    qemu_ram_set_fixed_hook(NULL);
+    qemu_ram_free(rb);
+}
+
 static void test_resize(void)
 {
     RAMBlock *rb = qemu_ram_alloc_resizeable(4 * PAGE, 8 * PAGE, NULL,
@@ -293,5 +321,6 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/sigbus-is-an-error", test_sigbus_is_an_error);
     g_test_add_func("/memory/sigbus-names-block", test_sigbus_names_block);
     g_test_add_func("/memory/resize", test_resize);
+    g_test_add_func("/list/fixed", test_fixed);
     return g_test_run();
 }
