@@ -220,6 +220,13 @@ void memory_global_dirty_log_sync(bool last_stage)
     dirty_stats_add(&dirty_stats.collect_ns, dirty_stats_clock_ns() - begin_ns);
 }
 
+void memory_global_dirty_log_look(DirtyPageFunc *fn, void *opaque)
+{
+    if (!dirty_tracker_look(fn, opaque)) {
+        memory_global_dirty_log_sync(false);
+    }
+}
+
 void ram_block_dirty_sync(RAMBlock *rb)
 {
     int64_t begin_ns = dirty_stats_clock_ns();

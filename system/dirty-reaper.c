@@ -194,9 +194,12 @@ typedef struct SlotMemo {
     const Slot *slot; /* NULL: look */
 } SlotMemo;
 
-/* @last: the slot looked up before. */
-static void add_to_batch_locked(Batch *b, const DirtyRingPage *page,
-                                SlotMemo *last)
+/*
+ * What @page means; NULL, and counted in one of these, if nothing. @last: the
+ * slot looked up before.
+ */
+static const Slot *translate_locked(const DirtyRingPage *page, SlotMemo *last,
+                                    uint64_t *unknown, uint64_t *beyond)
 {
     const Slot *slot = last->slot;
 
@@ -205,21 +208,21 @@ static void add_to_batch_locked(Batch *b, const DirtyRingPage *page,
         *last = (SlotMemo){ page->slot, slot };
     }
     if (!slot) {
-        count(&reaper.stats.unknown, 1);
-    } else if (page->offset >= slot->nr_pages) {
-        count(&reaper.stats.beyond, 1);
-    } else {
-        b->pages[b->nr++] = (DirtyPage){
-            slot->rb,
-            slot->first_page + page->offset,
-        };
+        (*unknown)++;
+        return NULL;
     }
+    if (page->offset >= slot->nr_pages) {
+        (*beyond)++;
+        return NULL;
+    }
+    return slot;
 }
 
 /* At most @max entries. Returns how many. */
 static uint32_t harvest_locked(Ring *r, Batch *b, uint32_t max)
 {
     SlotMemo last = { 0 };
+    uint64_t unknown = 0, beyond = 0;
     uint32_t n = dirty_ring_harvest(&r->ring, reaper.pages,
                                     MIN(max, b->cap - b->nr_unreset));
 
@@ -228,8 +231,18 @@ static uint32_t harvest_locked(Ring *r, Batch *b, uint32_t max)
         r->in_flight++;
     }
     for (uint32_t i = 0; i < n; i++) {
-        add_to_batch_locked(b, &reaper.pages[i], &last);
+        const DirtyRingPage *page = &reaper.pages[i];
+        const Slot *slot = translate_locked(page, &last, &unknown, &beyond);
+
+        if (slot) {
+            b->pages[b->nr++] = (DirtyPage){
+                slot->rb,
+                slot->first_page + page->offset,
+            };
+        }
     }
+    count(&reaper.stats.unknown, unknown);
+    count(&reaper.stats.beyond, beyond);
     b->nr_unreset += n;
     r->cpu->ring_stats.harvested += n;
     count(&reaper.stats.harvested, n);
@@ -343,6 +356,35 @@ void dirty_reaper_collect_range(RAMBlock *rb, uint64_t first_page,
                                 uint64_t nr_pages)
 {
     collect(&(BatchRange){ rb, first_page, first_page + nr_pages });
+}
+
+static void look_locked(const Ring *r, DirtyPageFunc *fn, void *opaque)
+{
+    SlotMemo last = { 0 };
+    uint64_t dropped = 0; /* the harvest counts them */
+    DirtyRingPage pages[256];
+    uint32_t done = 0, n;
+
+    do {
+        n = dirty_ring_look(&r->ring, done, pages, G_N_ELEMENTS(pages));
+        for (uint32_t i = 0; i < n; i++) {
+            const Slot *slot = translate_locked(&pages[i], &last, &dropped,
+                                                &dropped);
+
+            if (slot) {
+                fn(slot->rb, slot->first_page + pages[i].offset, opaque);
+            }
+        }
+        done += n;
+    } while (n == G_N_ELEMENTS(pages));
+}
+
+void dirty_reaper_look(DirtyPageFunc *fn, void *opaque)
+{
+    QEMU_LOCK_GUARD(&reaper.lock);
+    for (guint i = 0; reaper.rings && i < reaper.rings->len; i++) {
+        look_locked(reaper.rings->pdata[i], fn, opaque);
+    }
 }
 
 void dirty_reaper_wait(void)

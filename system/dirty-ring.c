@@ -54,6 +54,23 @@ uint32_t dirty_ring_harvest(DirtyRing *ring, DirtyRingPage *pages, uint32_t max)
     return n;
 }
 
+uint32_t dirty_ring_look(const DirtyRing *ring, uint32_t skip,
+                         DirtyRingPage *pages, uint32_t max)
+{
+    uint32_t n;
+
+    for (n = 0; n < max && skip + n < ring->entries; n++) {
+        DirtyGfn *gfn =
+            &ring->gfns[(ring->next + skip + n) & (ring->entries - 1)];
+
+        if (!dirty_gfn_is_dirty(gfn)) {
+            break;
+        }
+        pages[n] = (DirtyRingPage){ gfn->slot, gfn->offset };
+    }
+    return n;
+}
+
 bool dirty_ring_has(const DirtyRing *ring, uint32_t n)
 {
     uint32_t last = ring->next + n - 1;

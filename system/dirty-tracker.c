@@ -378,6 +378,16 @@ bool dirty_tracker_groups(DirtyTrackerGroups *groups)
     return ops->groups;
 }
 
+bool dirty_tracker_look(DirtyPageFunc *fn, void *opaque)
+{
+    const DirtyTrackerOps *ops = dirty_tracker_active();
+
+    if (ops->look) {
+        ops->look(fn, opaque);
+    }
+    return ops->look;
+}
+
 bool dirty_tracker_start(RAMBlock *const *blocks, size_t nr_blocks,
                          DirtyTrackerFirst *first, Error **errp)
 {

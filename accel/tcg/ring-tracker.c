@@ -271,6 +271,7 @@ const DirtyTrackerOps tcg_ring_tracker = {
     .start = ring_start,
     .stop = ring_stop,
     .collect = ring_collect,
+    .look = dirty_reaper_look,
     .clean = ring_clean,
     .vcpu_exit = ring_vcpu_exit,
     .attribute = tcg_attribute,

@@ -34,6 +34,8 @@
 #ifndef SYSTEM_DIRTY_MEMORY_H
 #define SYSTEM_DIRTY_MEMORY_H
 
+#include "system/ram-block.h"
+
 #define DIRTY_PAGE_BITS 12
 #define DIRTY_PAGE_SIZE (UINT64_C(1) << DIRTY_PAGE_BITS)
 
@@ -254,7 +256,14 @@ char *dirty_log_users_string(void);
  * BQL too.
  */
 void memory_global_dirty_log_sync(bool last_stage);
-/* The same for one block: what a display wants. */
+/*
+ * Look what a sync would bring, for who only counts: brings into the bitmaps
+ * what costs the guest nothing there, and calls @fn for pages that it does not
+ * bring because the guest would have to fault on them again. Some of them may
+ * be dirty in the bitmaps already. Any thread.
+ */
+void memory_global_dirty_log_look(DirtyPageFunc *fn, void *opaque);
+/* A sync of one block: what a display wants. */
 void ram_block_dirty_sync(RAMBlock *rb);
 /*
  * The tracker's part of it for a range: for threads that each own one. What

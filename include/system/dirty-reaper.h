@@ -45,6 +45,7 @@
 
 #include "system/cpus.h"
 #include "system/dirty-ring.h"
+#include "system/dirty-tracker.h"
 
 /* What the reaper needs of the engine that fills the rings. */
 typedef struct DirtyReaperEngine {
@@ -93,6 +94,12 @@ void dirty_reaper_remove_slot(uint32_t slot);
 void dirty_reaper_collect(void);
 void dirty_reaper_collect_range(RAMBlock *rb, uint64_t first_page,
                                 uint64_t nr_pages);
+/*
+ * Call @fn for each page in a ring, and leave it there: nothing is protected.
+ * With the reaper's lock, so @fn is short and calls nothing of this file. What
+ * is in flight is left out. Any thread.
+ */
+void dirty_reaper_look(DirtyPageFunc *fn, void *opaque);
 /* Wait for batches in flight, or those with pages of a range. Any thread. */
 void dirty_reaper_wait(void);
 void dirty_reaper_wait_range(RAMBlock *rb, uint64_t first_page,

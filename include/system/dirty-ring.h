@@ -141,6 +141,13 @@ typedef struct DirtyRingPage {
 uint32_t dirty_ring_harvest(DirtyRing *ring, DirtyRingPage *pages,
                             uint32_t max);
 
+/*
+ * The entries that a harvest would take, from the @skip-th on, left as they
+ * are. Returns how many of at most @max. Harvester.
+ */
+uint32_t dirty_ring_look(const DirtyRing *ring, uint32_t skip,
+                         DirtyRingPage *pages, uint32_t max);
+
 /* Would a harvest find at least @n entries? */
 bool dirty_ring_has(const DirtyRing *ring, uint32_t n);
 /* How many would it find? Dirty entries are without gaps. */

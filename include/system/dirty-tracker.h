@@ -43,6 +43,8 @@ typedef enum DirtyTrackerFirst {
     DIRTY_TRACKER_FIRST_ALL,     /* every page of the armed blocks */
 } DirtyTrackerFirst;
 
+#include "system/ram-block.h"
+
 enum {
     /* vCPUs are stopped and devices saved: read also what is read last. */
     DIRTY_COLLECT_LAST = 1 << 0,
@@ -108,6 +110,14 @@ struct DirtyTrackerOps {
     void (*collect)(RAMBlock *block, ram_addr_t start, ram_addr_t length,
                     unsigned flags);
 
+    /*
+     * Optional (absent: a collect costs the guest nothing). Call @fn for pages
+     * that a collect would publish, without taking them: collects of rings make
+     * the guest fault again on each. A page may come twice, or not at all if
+     * another thread collects meanwhile.
+     */
+    void (*look)(DirtyPageFunc *fn, void *opaque);
+
     /* Required. Re-arm the range; see the ordering above. */
     void (*clean)(RAMBlock *block, ram_addr_t start, ram_addr_t length);
 
@@ -172,6 +182,8 @@ bool dirty_tracker_attribute(CPUState *cpu, uint64_t *pages);
 bool dirty_tracker_written(CPUState *cpu, uint64_t *pages);
 void dirty_tracker_cost(DirtyTrackerCost *cost);
 bool dirty_tracker_groups(DirtyTrackerGroups *groups); /* false: it has none */
+/* False: it has no such hook, nothing was done. Any thread. */
+bool dirty_tracker_look(DirtyPageFunc *fn, void *opaque);
 
 /*
  * Called by dirty memory only. Each waits for calls that came earlier and whose

@@ -26,6 +26,9 @@
 
 #include "qemu/thread.h"
 
+/* Called for one page of @rb: number @page, of DIRTY_PAGE_SIZE each. */
+typedef void DirtyPageFunc(RAMBlock *rb, uint64_t page, void *opaque);
+
 /* How a block is made; QEMU's names. */
 enum {
     RAM_SHARED = 1 << 0,      /* MAP_SHARED: others see the writes */

@@ -30,11 +30,26 @@ static uint64_t count_chunk(const RamSaveBlock *b, uint64_t page,
     return n;
 }
 
+/* A page that the tracker keeps until the next sync: is it a new one? */
+static void count_page(RAMBlock *rb, uint64_t page, void *opaque)
+{
+    const RamSaveBlock *b = qemu_ram_get_migration_state(rb);
+    uint64_t *n = opaque, first;
+    const uint64_t *dirty;
+
+    if (!b || b->ignored || page >= b->nr_pages ||
+        test_bit_atomic(page, b->bmap)) {
+        return;
+    }
+    dirty = ram_block_dirty_bitmap(rb, DIRTY_MEMORY_MIGRATION, &first);
+    *n += !test_bit_atomic(first + page, dirty);
+}
+
 uint64_t ram_pending_pages(const RamSave *rs)
 {
     uint64_t n = 0;
 
-    memory_global_dirty_log_sync(false);
+    memory_global_dirty_log_look(count_page, &n);
     for (unsigned i = 0; i < rs->blocks->len; i++) {
         const RamSaveBlock *b = g_ptr_array_index(rs->blocks, i);
 

@@ -94,8 +94,9 @@ uint64_t ram_save_owed_bytes(const RamSave *rs);
 void ram_sync(RamSave *rs, bool last);
 
 /*
- * Pages that are dirty now, and not owed: what a sync would add. Collects from
- * the trackers, but takes nothing. (ram-pending.c)
+ * Pages that are dirty now, and not owed: what a sync would add. Takes nothing,
+ * and costs the guest nothing: pages in rings are counted where they are.
+ * (ram-pending.c)
  */
 uint64_t ram_pending_pages(const RamSave *rs);
 

@@ -332,6 +332,53 @@ static void test_collect(void)
     end();
 }
 
+typedef struct Seen {
+    unsigned n;
+    uint64_t sum;
+} Seen;
+
+static void see(RAMBlock *rb, uint64_t page, void *opaque)
+{
+    Seen *s = opaque;
+
+    g_assert_true(rb == eng.rb);
+    s->n++;
+    s->sum += page;
+}
+
+/* A look finds all that is in rings, by slot, and takes nothing. */
+static void test_look(void)
+{
+    DirtyReaperStats a, b;
+    Seen s = { 0 };
+
+    begin();
+    add_vcpu(1);
+    dirty_reaper_look(see, &s);
+    g_assert_cmpuint(s.n, ==, 0);
+    for (unsigned i = 0; i < 200; i++) {
+        push(0, 1, i);
+    }
+    dirty_reaper_collect();
+    g_assert_cmpuint(nr_dirty(), ==, 200);
+    for (unsigned i = 0; i < 256; i++) { /* full, and past its end */
+        push(0, 1, 1000 + i);
+    }
+    push(1, 1, 5000);
+    push(1, 7, 1);     /* no such slot */
+    push(1, 1, PAGES); /* beyond */
+    dirty_reaper_get_stats(&a);
+    dirty_reaper_look(see, &s);
+    g_assert_cmpuint(s.n, ==, 257);
+    g_assert_cmpuint(s.sum, ==, 256 * 1000 + 255 * 256 / 2 + 5000);
+    dirty_reaper_get_stats(&b);
+    g_assert_cmpmem(&a, sizeof(a), &b, sizeof(b));
+    g_assert_cmpuint(nr_dirty(), ==, 200);
+    dirty_reaper_collect();
+    g_assert_cmpuint(nr_dirty(), ==, 457);
+    end();
+}
+
 /* Three rings and a batch that holds one ring's worth. */
 static void test_batches(void)
 {
@@ -878,6 +925,7 @@ int main(int argc, char **argv)
                     test_free_comes_before_protect);
     g_test_add_func("/ring/race", test_race);
     g_test_add_func("/reaper/collect", test_collect);
+    g_test_add_func("/reaper/look", test_look);
     g_test_add_func("/reaper/batches", test_batches);
     g_test_add_func("/reaper/unknown-is-dropped", test_unknown_is_dropped);
     g_test_add_func("/reaper/old-layout", test_old_layout);
