@@ -142,6 +142,7 @@ void arm_cpregs_free(ARMCPU *cpu)
 {
     g_free(cpu->cpregs);
     cpu->cpregs = NULL;
+    arm_host_regs_free(cpu);
 }
 
 void arm_cpregs_reset(ARMCPU *cpu)
@@ -198,6 +199,10 @@ static bool cpreg_set(ARMCPU *cpu, ARMCPReg *r, uint64_t val, Error **errp)
 
 void arm_cpregs_to_list(ARMCPU *cpu)
 {
+    if (cpu->host_indexes) {
+        arm_host_regs_to_list(cpu);
+        return;
+    }
     cpu->cpreg_vmstate_array_len = cpu->cpregs_count;
     for (size_t i = 0; i < cpu->cpregs_count; i++) {
         cpu->cpreg_vmstate_indexes[i] = cpu->cpregs[i].index;
@@ -237,6 +242,9 @@ static bool check_indexes(const ARMCPU *cpu, Error **errp)
 
 bool arm_cpregs_from_list(ARMCPU *cpu, Error **errp)
 {
+    if (cpu->host_indexes) {
+        return arm_host_regs_from_list(cpu, errp);
+    }
     if (!check_indexes(cpu, errp)) {
         return false;
     }

@@ -54,6 +54,12 @@ void arm_cpregs_to_list(ARMCPU *cpu);
 /* Put a received list into the state; false: not this CPU's. */
 bool arm_cpregs_from_list(ARMCPU *cpu, Error **errp);
 
+/* ---- host-regs.c: the same of a vCPU in the kernel ---- */
+
+void arm_host_regs_free(ARMCPU *cpu);
+void arm_host_regs_to_list(ARMCPU *cpu);
+bool arm_host_regs_from_list(ARMCPU *cpu, Error **errp);
+
 /* ---- gtimer.c: generic timers ---- */
 
 void arm_gtimer_init(ARMCPU *cpu);

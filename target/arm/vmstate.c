@@ -11,8 +11,9 @@
  *   u64      exclusive address, value, high     8 unused
  *   u32 u32 u64  exception syndrome, fault status, address
  *   timer, timer  physical, virtual             u8       power state
- * then cpu/vfp v3 (V registers, identification, FPSCR), cpu/irq-line-state v1
- * and, with an engine that has WFxT, cpu/wfxt-timer v1.
+ * then cpu/vfp v3 (V registers, identification, FPSCR), cpu/serror v1 (u8
+ * pending, u8 has_esr, u64 esr) if one is pending, cpu/irq-line-state v1 and,
+ * with an engine that has WFxT, cpu/wfxt-timer v1.
  *
  * Only an AArch64 state can be loaded: one with PSTATE.nRW is refused.
  */
@@ -213,6 +214,44 @@ static const VMStateDescription vmstate_vfp = {
         },
 };
 
+/* ---- cpu/serror ---- */
+
+static bool serror_needed(void *opaque)
+{
+    ARMCPU *cpu = opaque;
+
+    return cpu->env.serror.pending;
+}
+
+static bool serror_post_load(void *opaque, int version_id, Error **errp)
+{
+    ARMCPU *cpu = opaque;
+
+    if (cpu->env.serror.pending > 1 || cpu->env.serror.has_esr > 1) {
+        error_setg(errp, "serror is pending %u, has_esr %u, expected 0 or 1",
+                   cpu->env.serror.pending, cpu->env.serror.has_esr);
+        return false;
+    }
+    return true;
+}
+
+static const VMStateDescription vmstate_serror = {
+    .name = "cpu/serror",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = serror_needed,
+    .post_load = serror_post_load,
+    .fields =
+        (const VMStateField[]){
+            CPU_VALUE("env.serror.pending", env.serror.pending,
+                      vmstate_info_uint8, uint8_t),
+            CPU_VALUE("env.serror.has_esr", env.serror.has_esr,
+                      vmstate_info_uint8, uint8_t),
+            CPU_U64("env.serror.esr", env.serror.esr),
+            VMSTATE_END_OF_LIST(),
+        },
+};
+
 /* ---- cpu/irq-line-state, cpu/wfxt-timer ---- */
 
 static const VMStateDescription vmstate_irq_line_state = {
@@ -248,6 +287,14 @@ static const VMStateDescription vmstate_wfxt_timer = {
 
 /* ---- cpu ---- */
 
+static bool cpu_pre_load(void *opaque, Error **errp)
+{
+    ARMCPU *cpu = opaque;
+
+    memset(&cpu->env.serror, 0, sizeof(cpu->env.serror));
+    return true;
+}
+
 static bool cpu_pre_save(void *opaque, Error **errp)
 {
     ARMCPU *cpu = opaque;
@@ -267,6 +314,7 @@ const VMStateDescription vmstate_arm_cpu = {
     .name = "cpu",
     .version_id = 22,
     .minimum_version_id = 22,
+    .pre_load = cpu_pre_load,
     .pre_save = cpu_pre_save,
     .post_load = cpu_post_load,
     .fields =
@@ -310,6 +358,7 @@ const VMStateDescription vmstate_arm_cpu = {
     .subsections =
         (const VMStateDescription *const[]){
             &vmstate_vfp,
+            &vmstate_serror,
             &vmstate_irq_line_state,
             &vmstate_wfxt_timer,
             NULL,

@@ -34,6 +34,10 @@ struct ARMCPU {
     size_t sysregs_count;
     struct ARMCPReg *cpregs; /* by rising index, cpregs_count of them */
     size_t cpregs_count;
+    /* Instead of cpregs, of a vCPU in the kernel: see host-regs.h. */
+    uint64_t *host_indexes; /* NULL: not such a one */
+    uint64_t *host_values;  /* as env */
+    size_t host_regs_count;
     uint64_t mp_affinity;  /* MPIDR_EL1's affinity bits */
     uint32_t core_count;   /* in L2CTLR_EL1 */
     uint64_t reset_cbar;   /* CBAR_EL1: where the interrupt controller is */

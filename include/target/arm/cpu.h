@@ -183,6 +183,12 @@ typedef struct CPUARMState {
         uint32_t target_el;
     } exception;
 
+    /* An SError that waits to be taken: only of vCPUs in the kernel. */
+    struct {
+        uint8_t pending, has_esr;
+        uint64_t esr;
+    } serror;
+
     /* CPU_INTERRUPT_* bits of the lines that are up. Under the BQL. */
     uint32_t irq_line_state;
 
