@@ -26,6 +26,7 @@ static struct {
     /* Atomic. */
     _Atomic uint64_t counts[KVM_CALL_NR];
     _Atomic int64_t fault_in; /* calls until it fails; 0: never */
+    _Atomic bool fault_stays;
     _Atomic int fault_err, fault_index, fired_index;
     _Atomic bool fired;
 } dev;
@@ -91,10 +92,18 @@ void kvm_call_counts_reset(void)
 void kvm_fault_arm(uint64_t nth, int err, int index)
 {
     atomic_store(&dev.fault_in, 0);
+    atomic_store(&dev.fault_stays, false);
     atomic_store(&dev.fired, false);
     atomic_store(&dev.fault_err, err);
     atomic_store(&dev.fault_index, index);
     atomic_store(&dev.fault_in, nth);
+}
+
+void kvm_fault_arm_all(int err, int index)
+{
+    kvm_fault_arm(0, err, index);
+    atomic_store(&dev.fault_stays, true);
+    atomic_store(&dev.fault_in, 1);
 }
 
 bool kvm_fault_fired(void)
@@ -121,7 +130,9 @@ static int count(unsigned index)
                              : index != (unsigned)want) {
         return 0;
     }
-    if (atomic_fetch_sub(&dev.fault_in, 1) != 1) {
+    if (atomic_load(&dev.fault_stays)) {
+        /* From the first one on. */
+    } else if (atomic_fetch_sub(&dev.fault_in, 1) != 1) {
         return 0;
     }
     atomic_store(&dev.fired_index, index);

@@ -89,6 +89,8 @@ void kvm_call_counts_reset(void);
  * KVM_CALL_ANY: of any but KVM_RUN.
  */
 void kvm_fault_arm(uint64_t nth, int err, int index);
+/* All calls of @index, until it is armed anew. */
+void kvm_fault_arm_all(int err, int index);
 bool kvm_fault_fired(void); /* since it was armed */
 int kvm_fault_fired_index(void);
 
