@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * dirty-log-perf: the phases of the kernel's dirty_log_perf_test, for each
- * engine of dirty tracking, on the software engine.
+ * engine of dirty tracking, on the software engine; dirty-log-perf-kvm is the
+ * same on KVM (dirty-log-guest.h).
  *
  *   populate   each vCPU writes all its pages, untracked
  *   enable     tracking on
@@ -37,14 +38,20 @@
 #include "system/dirty-memory.h"
 #include "system/dirty-reaper.h"
 #include "system/dirty-choice.h"
+#include "system/dirty-pagemap.h"
 #include "system/dirty-tracker.h"
-#include "../unit/tcg-harness.h"
 
-#define PAGE       TCG_PAGE_SIZE
-#define CODE       (GUEST_RAM_BASE + 0x200000)
-#define CODE_LOOP  (GUEST_RAM_BASE + 0x201000)
+typedef struct Engine {
+    const char *name;
+    const DirtyTrackerOps *ops;
+    uint32_t ring_entries;
+    bool all_at_first; /* as for a migration */
+} Engine;
+
+#include "dirty-log-guest.h"
+
+#define PAGE       DIRTY_PAGE_SIZE
 #define LISTS      (GUEST_RAM_BASE + 0x400000)
-#define SLOT_BASE  (UINT64_C(4) << 30)
 #define MAX_VCPUS  16
 #define MAX_SLOTS  64
 #define MAX_RUNS   15
@@ -57,26 +64,13 @@ static struct {
 } opt;
 
 static struct {
-    TcgVcpu *v[MAX_VCPUS];
+    GuestVcpu *v[MAX_VCPUS];
     uint64_t *list[MAX_VCPUS];
     uint64_t nr_written; /* per vCPU and iteration */
     MemoryRegion slots[MAX_SLOTS];
     uint64_t slot_pages;
     uint64_t *bmap;
 } vm;
-
-typedef struct Engine {
-    const char *name;
-    const DirtyTrackerOps *ops;
-    uint32_t ring_entries;
-} Engine;
-
-static const Engine engines[] = {
-    { "bitmap", &tcg_bitmap_tracker, 0 },
-    { "ring-4096", &tcg_ring_tracker, 4096 },
-    { "ring-65536", &tcg_ring_tracker, 65536 },
-    { "dbm", &tcg_dbm_tracker, 0 },
-};
 
 enum {
     ENABLE,
@@ -91,7 +85,7 @@ static const char *const phase_names[] = { "enable ms", "dirty ms", "get ms",
 
 typedef struct Result {
     double ms[NR_PHASES][MAX_RUNS];
-    uint64_t faults, entries, pages, handshakes;
+    uint64_t faults, entries, pages, calls;
 } Result;
 
 /* ---- the guest ---- */
@@ -125,16 +119,17 @@ static void make_list(unsigned v, uint64_t n)
     }
 }
 
+static uint64_t list_addr(unsigned v)
+{
+    return LISTS + ((uint8_t *)vm.list[v] - (uint8_t *)vm.list[0]);
+}
+
 static void write_pages(uint64_t n)
 {
     GuestThread t[MAX_VCPUS];
 
     for (unsigned i = 0; i < opt.vcpus; i++) {
-        CPUARMState *env = vm.v[i]->env;
-
-        env->xregs[1] = LISTS + ((uint8_t *)vm.list[i] - (uint8_t *)vm.list[0]);
-        env->xregs[2] = n;
-        guest_start(&t[i], vm.v[i], CODE);
+        writer_start(&t[i], vm.v[i], list_addr(i), n, false);
     }
     for (unsigned i = 0; i < opt.vcpus; i++) {
         guest_join(&t[i]);
@@ -146,17 +141,10 @@ static void make_guest(void)
     uint64_t total = opt.vcpus * opt.pages_per_vcpu;
     uint8_t *host;
 
-    guest_init();
-    /* 1: ldr x5, [x1], #8 ; str x4, [x5] ; subs x2, x2, #1 ; b.ne 1b ; wfi */
-    GUEST_CODE(CODE, 0xf8408425, A64_WORD_STR(4, 5), 0xf1000442, 0x54ffffa1,
-               A64_WORD_WFI);
-    /* The same round and round: x6 is the list, x7 its length. */
-    GUEST_CODE(CODE_LOOP, A64_WORD_ADDI(1, 6, 0), A64_WORD_ADDI(2, 7, 0),
-               0xf8408425, A64_WORD_STR(4, 5), 0xf1000442, 0x54ffffa1,
-               A64_WORD_B(-6));
+    writers_init();
     host = qemu_ram_get_host_addr(guest_ram());
     for (unsigned i = 0; i < opt.vcpus; i++) {
-        vm.v[i] = guest_vcpu("cortex-a57");
+        vm.v[i] = guest_vcpu(GUEST_MODEL);
         vm.list[i] = (uint64_t *)(host + (LISTS - GUEST_RAM_BASE)) +
                      i * opt.pages_per_vcpu;
     }
@@ -205,14 +193,13 @@ static void clear_log(void)
     }
 }
 
+/* By all vCPUs, as far as the engine counts them. */
 static uint64_t faults_so_far(const Engine *e)
 {
     uint64_t n = 0;
 
     for (unsigned i = 0; i < opt.vcpus; i++) {
-        n += e->ops == &tcg_dbm_tracker
-                 ? atomic_load(&vm.v[i]->stats.dbm_faults)
-                 : atomic_load(&vm.v[i]->stats.dirty_faults);
+        n += writer_faults(vm.v[i], e);
     }
     return n;
 }
@@ -220,18 +207,35 @@ static uint64_t faults_so_far(const Engine *e)
 /* Page states that collects have read, or ring entries harvested. */
 static uint64_t entries_so_far(const Engine *e)
 {
+    DirtyTrackerGroups groups = { 0 };
     DirtyReaperStats ring;
-    DirtyTrackerGroups dbm;
 
-    if (e->ops == &tcg_dbm_tracker) {
-        tcg_dbm_tracker.groups(&dbm);
-        return dbm.entries_scanned;
-    }
-    if (e->ops == &tcg_ring_tracker) {
+    if (e->ring_entries) {
         dirty_reaper_get_stats(&ring);
         return ring.entries_harvested;
     }
-    return 0;
+    if (e->ops->groups) {
+        e->ops->groups(&groups);
+    }
+    return groups.entries_scanned;
+}
+
+/* Make @e the one that tracks; no vCPU runs. */
+static void use_engine(const Engine *e)
+{
+    if (e->ring_entries) {
+        dirty_tracking_set_ring_entries(e->ring_entries);
+    }
+    engine_configure(e);
+    dirty_tracker_select(e->ops, &error_abort);
+}
+
+static void start_tracking(const Engine *e)
+{
+    memory_global_dirty_log_start(
+        GLOBAL_DIRTY_MIGRATION |
+            (e->all_at_first ? GLOBAL_DIRTY_ALL_WRITTEN : 0),
+        &error_abort);
 }
 
 static void lap(double *sum_ms, double *begin_s)
@@ -245,17 +249,17 @@ static void lap(double *sum_ms, double *begin_s)
 static void run(const Engine *e, Result *r, unsigned nr)
 {
     uint64_t faults = faults_so_far(e), entries = entries_so_far(e), found;
-    uint64_t handshakes = tcg_handshakes();
+    uint64_t calls = calls_so_far();
     double ms[NR_PHASES] = { 0 }, t;
 
-    if (e->ring_entries) {
-        dirty_tracking_set_ring_entries(e->ring_entries);
-    }
-    dirty_tracker_select(e->ops, &error_abort);
+    use_engine(e);
     r->pages = 0;
     t = bench_now_s();
-    memory_global_dirty_log_start(GLOBAL_DIRTY_MIGRATION, &error_abort);
+    start_tracking(e);
     lap(&ms[ENABLE], &t);
+    if (e->all_at_first) {
+        get_log();
+    }
     for (unsigned i = 0; i < opt.iterations; i++) {
         if (opt.random) {
             for (unsigned v = 0; v < opt.vcpus; v++) {
@@ -270,7 +274,9 @@ static void run(const Engine *e, Result *r, unsigned nr)
         clear_log();
         lap(&ms[CLEAR], &t);
         /* A ring that was full in between re-arms pages that are known. */
-        if (found != opt.vcpus * vm.nr_written) {
+        if (found != (e->all_at_first && i == 0
+                          ? 0
+                          : opt.vcpus * vm.nr_written)) {
             fprintf(stderr, "%s: %" PRIu64 " pages found of %" PRIu64 "\n",
                     e->name, found, opt.vcpus * vm.nr_written);
             exit(1);
@@ -285,7 +291,7 @@ static void run(const Engine *e, Result *r, unsigned nr)
     }
     r->faults = faults_so_far(e) - faults;
     r->entries = entries_so_far(e) - entries;
-    r->handshakes = tcg_handshakes() - handshakes;
+    r->calls = calls_so_far() - calls;
 }
 
 static void report(const Engine *e, Result *r)
@@ -298,7 +304,7 @@ static void report(const Engine *e, Result *r)
     bench_num("pages", r->pages, 0);
     bench_num("faults", r->faults, 0);
     bench_num("entries", r->entries, 0);
-    bench_num("handshakes", r->handshakes, 0);
+    bench_num(CALLS_NAME, r->calls, 0);
     bench_row_end();
 }
 
@@ -337,10 +343,7 @@ static double owners_s(unsigned n, uint64_t *calls, uint64_t *pages)
 
     write_pages(vm.nr_written);
     for (unsigned i = 0; i < opt.vcpus; i++) {
-        vm.v[i]->env->xregs[6] = LISTS + ((uint8_t *)vm.list[i] -
-                                          (uint8_t *)vm.list[0]);
-        vm.v[i]->env->xregs[7] = vm.nr_written;
-        guest_start(&t[i], vm.v[i], CODE_LOOP);
+        writer_start(&t[i], vm.v[i], list_addr(i), vm.nr_written, true);
     }
     begin = bench_now_s();
     for (unsigned i = 0; i < n; i++) {
@@ -370,8 +373,8 @@ static void report_owners(const Engine *e)
     double ms[3][MAX_RUNS];
     uint64_t calls[3], pages[3];
 
-    dirty_tracker_select(e->ops, &error_abort);
-    memory_global_dirty_log_start(GLOBAL_DIRTY_MIGRATION, &error_abort);
+    use_engine(e);
+    start_tracking(e);
     for (unsigned nr = 0; nr < opt.runs; nr++) {
         for (unsigned k = 0; k < 3; k++) {
             ms[k][nr] = owners_s(1u << k, &calls[k], &pages[k]) * 1e3;
@@ -415,8 +418,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "options out of range\n");
         return 1;
     }
-    bench_out_begin(bench_arg_str(argc, argv, "out"), "dirty-log-perf");
+    if (writers_unusable()) {
+        printf("skipped: %s\n", writers_unusable());
+        return 0;
+    }
+    bench_out_begin(bench_arg_str(argc, argv, "out"), BENCH_NAME);
     make_guest();
+    use_engine(&engines[0]);
     bench_say("# %u vCPUs of %" PRIu64 " MiB, %u iterations, %u slots, %u %% "
               "written%s, clear by %" PRIu64 " pages, median of %u runs\n",
               opt.vcpus, opt.pages_per_vcpu * PAGE / MiB, opt.iterations,
@@ -434,7 +442,7 @@ int main(int argc, char **argv)
         report(&engines[i], &results[i]);
     }
     for (unsigned i = 0; i < ARRAY_SIZE(engines); i++) {
-        if (!engines[i].ring_entries) {
+        if (!engines[i].ring_entries && !engines[i].all_at_first) {
             report_owners(&engines[i]);
         }
     }
