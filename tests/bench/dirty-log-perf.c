@@ -274,9 +274,8 @@ static void run(const Engine *e, Result *r, unsigned nr)
         clear_log();
         lap(&ms[CLEAR], &t);
         /* A ring that was full in between re-arms pages that are known. */
-        if (found != (e->all_at_first && i == 0
-                          ? 0
-                          : opt.vcpus * vm.nr_written)) {
+        if (found !=
+            (e->all_at_first && i == 0 ? 0 : opt.vcpus * vm.nr_written)) {
             fprintf(stderr, "%s: %" PRIu64 " pages found of %" PRIu64 "\n",
                     e->name, found, opt.vcpus * vm.nr_written);
             exit(1);

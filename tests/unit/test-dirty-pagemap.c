@@ -274,9 +274,10 @@ static void test_read_only_memory(void)
 {
     g_autofree char *dir = g_dir_make_tmp("pagemap-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(dir, "rom", NULL);
+    g_autofree char *text = g_strnfill(8192, 'x');
     RAMBlock *rb;
 
-    g_assert_true(g_file_set_contents(path, g_strnfill(8192, 'x'), 8192, NULL));
+    g_assert_true(g_file_set_contents(path, text, 8192, NULL));
     rb = qemu_ram_alloc_from_file(2 * PAGE, 0, RAM_READONLY | RAM_READONLY_FD,
                                   path, 0, NULL, &error_abort);
     g_assert_true(dirty_tracker_select(TRACKER, &error_abort));
