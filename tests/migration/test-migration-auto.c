@@ -50,8 +50,13 @@ static void look_then_let_go(MigrationPair *p)
     g_autofree char *text = NULL;
     int64_t set;
 
-    migration_wait_pass(p->src, 4);
-    r = query_tracking(p);
+    /* A slow guest is decided about later: there must be something to see. */
+    for (unsigned pass = 4; !json_path(r, "decision.inputs.working-set");
+         pass++) {
+        json_object_put(r);
+        migration_wait_pass(p->src, pass);
+        r = query_tracking(p);
+    }
     text = qtest_hmp(p->src, "info dirty_tracking");
     set = json_path_int(r, "decision.inputs.working-set");
     g_test_message("%s", text);
