@@ -256,9 +256,11 @@ static void clean_all(void)
     }
 }
 
-/* BQL. */
-static void begin_locked(DirtyAutoInputs *in)
+/* BQL. Whether there is anything to decide. */
+static bool begin_locked(DirtyAutoInputs *in)
 {
+    DirtyAutoEngine now = dirty_auto_engine(dirty_tracker_active()->name);
+
     *in = (DirtyAutoInputs){
         .ram_pages = pages_of_ram(),
         .vcpus = cpu_count(),
@@ -269,13 +271,19 @@ static void begin_locked(DirtyAutoInputs *in)
 
         in->possible[e] = ops && ops->probe(NULL);
     }
-    run.step = dirty_tracking_mode() == DIRTY_TRACKING_MODE_AUTO ? STEP_FIRST
-                                                                 : STEP_OFF;
+    if (dirty_tracking_mode() != DIRTY_TRACKING_MODE_AUTO ||
+        now == DIRTY_AUTO_NR) {
+        return false;
+    }
+    in->current = now;
+    fill_costs(in);
+    return dirty_auto_has_choice(in);
 }
 
 void dirty_auto_begin(bool change_always)
 {
     DirtyAutoInputs in;
+    bool has_choice;
 
     WITH_QEMU_LOCK_GUARD(&run.lock)
     {
@@ -285,12 +293,13 @@ void dirty_auto_begin(bool change_always)
         g_clear_pointer(&run.refused, g_free);
     }
     bql_lock();
-    begin_locked(&in);
+    has_choice = begin_locked(&in);
     bql_unlock();
     WITH_QEMU_LOCK_GUARD(&run.lock)
     {
         run.in = in;
     }
+    run.step = has_choice ? STEP_FIRST : STEP_OFF;
     run.change_always = change_always;
     run.rounds = run.changed_in = 0;
     if (run.step == STEP_OFF) {

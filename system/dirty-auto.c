@@ -385,6 +385,28 @@ static unsigned predict(const DirtyAutoInputs *in, DirtyAutoEngine e,
     return n;
 }
 
+/* It faults as often as the bitmap; where everything costs more, it loses. */
+static bool pagemap_loses(const DirtyAutoInputs *in)
+{
+#define CHEAPER(member)                      \
+    (PRICE(in, DIRTY_AUTO_BITMAP, member) <= \
+     PRICE(in, DIRTY_AUTO_PAGEMAP, member))
+    return in->possible[DIRTY_AUTO_BITMAP] && CHEAPER(fault_ns_per_page) &&
+           CHEAPER(scan_ns_per_gib) && CHEAPER(clean_ns_per_page);
+#undef CHEAPER
+}
+
+bool dirty_auto_has_choice(const DirtyAutoInputs *in)
+{
+    for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
+        if (e != in->current && in->possible[e] &&
+            !(e == DIRTY_AUTO_PAGEMAP && pagemap_loses(in))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 double dirty_auto_cost_ns(const DirtyAutoPrediction *p)
 {
     return p->guest_ns + p->thread_ns;

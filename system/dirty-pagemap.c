@@ -42,6 +42,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/sweep.h"
 #include "qemu/timer.h"
+#include "system/dirty-cost.h"
 #include "system/dirty-memory.h"
 #include "system/dirty-pagemap.h"
 
@@ -51,6 +52,11 @@
 /* Pages that are merged at a time. */
 #define WINDOW_WORDS 512u
 #define WINDOW_BITS  (WINDOW_WORDS * 64u)
+
+/* A shorter scan tells little of what a GiB costs. */
+#define COST_LEAST_SCAN 4096
+/* The fixed part of a clean is one call; what it costs was not told apart. */
+#define CALL_NS 1000.0
 
 typedef struct PagemapBlock {
     RAMBlock *rb;
@@ -72,14 +78,17 @@ static struct {
     char *reason;
 } pm;
 
-/* Sums for pagemap_cost(). Relaxed atomics. */
+/* For pagemap_cost(), and counts. */
 static struct {
-    _Atomic uint64_t scanned_bytes, scan_ns; /* collects that found nothing */
-    _Atomic uint64_t collected_pages, collect_ns; /* and those that did */
-    _Atomic uint64_t collect_bytes;
-    _Atomic uint64_t clean_ranges, cleaned_pages, clean_ns;
-    _Atomic uint64_t clean_late, calls;
-} sum;
+    DirtyCost scan;    /* a page looked at, by collects that found nothing */
+    DirtyCost collect; /* a page found: what is above looking */
+    DirtyCost clean;   /* a page, by cleans */
+    _Atomic bool cleaned;
+    double guest_factor;
+    _Atomic uint64_t late, calls;
+} cost = {
+    .guest_factor = 1,
+};
 
 static void add(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -300,7 +309,7 @@ static bool scan(Scan *s, uint64_t first, uint64_t end, bool protect)
                               (end - first) << DIRTY_PAGE_BITS, protect,
                               page_found, s);
     flush_window(s);
-    add(&sum.calls, calls);
+    add(&cost.calls, calls);
     if (calls == 0) {
         ram_block_set_dirty_pages(s->b->rb, first, end - first,
                                   DIRTY_CLIENTS_NOCODE);
@@ -352,6 +361,7 @@ static void collect_block(PagemapBlock *b, ram_addr_t start, ram_addr_t length)
     Scan s = { .b = b, .filter = put_into_set };
     int64_t begin_ns = get_clock();
     uint64_t first, end;
+    double ns;
 
     if (!pages_of(b, start, length, &first, &end)) {
         return;
@@ -359,13 +369,13 @@ static void collect_block(PagemapBlock *b, ram_addr_t start, ram_addr_t length)
     lock_huge(b);
     scan(&s, first, end, false);
     unlock_huge(b);
+    ns = (double)(get_clock() - begin_ns);
     if (s.total) {
-        add(&sum.collected_pages, s.total);
-        add(&sum.collect_bytes, length);
-        add(&sum.collect_ns, get_clock() - begin_ns);
+        ns -= dirty_cost_ns(&cost.scan) * (double)(end - first);
+        dirty_cost_add(&cost.collect, MAX(ns, 0), s.total,
+                       DIRTY_COST_LEAST_PAGES);
     } else {
-        add(&sum.scanned_bytes, length);
-        add(&sum.scan_ns, get_clock() - begin_ns);
+        dirty_cost_add(&cost.scan, ns, end - first, COST_LEAST_SCAN);
     }
 }
 
@@ -414,7 +424,7 @@ static uint64_t clean_window(PagemapBlock *b, uint64_t first, uint64_t end)
     end = window + find_last_bit(s.taken, WINDOW_BITS) + 1;
     scan(&s, ROUND_DOWN(first, b->granule),
          MIN(ROUND_UP(end, b->granule), b->nr_pages), true);
-    add(&sum.clean_late, s.total);
+    add(&cost.late, s.total);
     return n;
 }
 
@@ -434,42 +444,40 @@ static void pagemap_clean(RAMBlock *block, ram_addr_t start, ram_addr_t length)
     }
     unlock_huge(b);
     if (n) {
-        add(&sum.clean_ranges, 1);
-        add(&sum.cleaned_pages, n);
-        add(&sum.clean_ns, get_clock() - begin_ns);
+        dirty_cost_add(&cost.clean, (double)(get_clock() - begin_ns) - CALL_NS,
+                       n, DIRTY_COST_LEAST_PAGES);
+        atomic_store_explicit(&cost.cleaned, true, memory_order_relaxed);
     }
 }
 
 /* ---- what it costs ---- */
 
-static double ratio(double ns, double n)
+static void pagemap_cost(DirtyTrackerCost *c)
 {
-    return n > 0 && ns > 0 ? ns / n : 0;
+    bool cleaned = atomic_load_explicit(&cost.cleaned, memory_order_relaxed);
+
+    c->scan_ns_per_gib = dirty_cost_ns(&cost.scan) * (double)(1 << 18);
+    c->collect_ns_per_page = dirty_cost_ns(&cost.collect);
+    c->clean_ns_per_range = cleaned ? CALL_NS : 0;
+    c->clean_ns_per_page = dirty_cost_ns(&cost.clean);
+    c->fault_ns_per_page = pm.fault_ns * cost.guest_factor;
 }
 
-/* The fixed part of a clean is one call; what it costs was not told apart. */
-#define CALL_NS 1000.0
-
-static void pagemap_cost(DirtyTrackerCost *cost)
+double dirty_pagemap_fault_ns(void)
 {
-    double ns = get(&sum.collect_ns), ranges = get(&sum.clean_ranges);
+    return check_host(NULL) ? pm.fault_ns : 0;
+}
 
-    cost->scan_ns_per_gib = ratio((double)get(&sum.scan_ns) * (1 << 30),
-                                  get(&sum.scanned_bytes));
-    /* Of a collect that found something: what is above looking. */
-    ns -= cost->scan_ns_per_gib * (double)get(&sum.collect_bytes) / (1 << 30);
-    cost->collect_ns_per_page = ratio(ns, get(&sum.collected_pages));
-    cost->clean_ns_per_range = ranges > 0 ? CALL_NS : 0;
-    cost->clean_ns_per_page = ratio(get(&sum.clean_ns) - ranges * CALL_NS,
-                                    get(&sum.cleaned_pages));
-    cost->fault_ns_per_page = pm.fault_ns;
+void dirty_pagemap_set_guest_factor(double times)
+{
+    cost.guest_factor = times;
 }
 
 void dirty_pagemap_get_stats(DirtyPagemapStats *stats)
 {
     *stats = (DirtyPagemapStats){
-        .calls = get(&sum.calls),
-        .late = get(&sum.clean_late),
+        .calls = get(&cost.calls),
+        .late = get(&cost.late),
     };
 }
 

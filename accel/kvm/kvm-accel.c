@@ -12,6 +12,7 @@
 #include "qapi/qapi-types-common.h"
 #include "qemu/error.h"
 #include "system/accel.h"
+#include "system/dirty-pagemap.h"
 #include "system/memory.h"
 
 #include "kvm-arch.h"
@@ -19,6 +20,9 @@
 #include "kvm-irqchip.h"
 #include "kvm-slots.h"
 #include "kvm-trackers.h"
+
+/* A guest's write to a page that the host protects, in faults of our own. */
+#define PAGEMAP_FAULT 3.8
 
 #define TYPE_KVM_ACCEL ACCEL_CLASS_NAME("kvm")
 
@@ -81,6 +85,7 @@ static bool kvm_init_machine(AccelState *as, MachineState *ms, Error **errp)
         return false;
     }
     kvm_vm_set_current(s->vm);
+    dirty_pagemap_set_guest_factor(PAGEMAP_FAULT);
     ops = kvm_accel_ops;
     ops.irq = &kvm_irq_ops;
     ops.set_gsi = config.irqchip == KVM_IRQCHIP_ON ? kvm_set_gsi : NULL;

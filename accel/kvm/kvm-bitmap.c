@@ -51,7 +51,13 @@
 #include "qemu/main-loop.h"
 #include "qemu/sweep.h"
 #include "qemu/timer.h"
+#include "system/dirty-cost.h"
 #include "system/dirty-memory.h"
+
+/* A shorter slot tells little of what a GiB costs. */
+#define COST_LEAST_SCAN 4096
+/* The fixed part of a CLEAR: a system call and the kernel's locks. */
+#define CALL_NS 1000.0
 
 /* Pages of one CLEAR at most: 1 GiB, 32 KiB of bits. */
 #define CLEAR_PAGES (UINT64_C(1) << 18)
@@ -67,22 +73,14 @@ typedef struct SlotLog {
 /* Blocks. One tracker per process. BQL, and no call inside. */
 static unsigned nr_armed;
 
-/* Sums for bitmap_cost(). Relaxed atomics. */
+/* For bitmap_cost(). */
 static struct {
-    _Atomic uint64_t scanned_pages, scan_ns; /* collects that found nothing */
-    _Atomic uint64_t found_pages, found_of_pages, found_ns; /* the others */
-    _Atomic uint64_t clears, cleared_pages, clear_ns;
-} sum;
-
-static void add(_Atomic uint64_t *counter, uint64_t n)
-{
-    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-}
-
-static double get(_Atomic uint64_t *counter)
-{
-    return (double)atomic_load_explicit(counter, memory_order_relaxed);
-}
+    DirtyCost scan;    /* a page of a slot, by GET */
+    DirtyCost collect; /* a page that was found */
+    DirtyCost clear;   /* a page, by CLEAR */
+    _Atomic bool cleared;
+    double fault_ns; /* BQL to write; set before anybody asks */
+} cost;
 
 static void tell_once(const char *what, int ret)
 {
@@ -200,8 +198,11 @@ static bool prepare(KvmVm *vm, RAMBlock *const *blocks, size_t nr_blocks,
 static bool get_log(KvmVm *vm, KvmSlot *slot, SlotLog *l)
 {
     struct kvm_dirty_log arg = { .slot = slot->id, .dirty_bitmap = l->log };
+    int64_t begin_ns = get_clock();
     int ret = kvm_vm_ioctl(vm, KVM_GET_DIRTY_LOG, &arg);
 
+    dirty_cost_add(&cost.scan, (double)(get_clock() - begin_ns), slot->npages,
+                   COST_LEAST_SCAN);
     if (ret < 0) {
         tell_once("KVM_GET_DIRTY_LOG", ret);
     }
@@ -260,11 +261,12 @@ static uint64_t *keep_pending(SlotLog *l, uint64_t npages)
     return l->pending;
 }
 
-static uint64_t collect_slot(KvmVm *vm, KvmSlot *slot, uint64_t first,
-                             uint64_t npages)
+static void collect_slot(KvmVm *vm, KvmSlot *slot, uint64_t first,
+                         uint64_t npages)
 {
     SlotLog *l = slot->priv;
-    uint64_t *log;
+    int64_t begin_ns;
+    uint64_t *log, n;
 
     QEMU_LOCK_GUARD(&l->lock);
     if (!get_log(vm, slot, l)) {
@@ -273,25 +275,18 @@ static uint64_t collect_slot(KvmVm *vm, KvmSlot *slot, uint64_t first,
             npages = slot->npages;
         }
         report_all(slot, first, npages);
-        return npages;
+        return;
     }
+    begin_ns = get_clock();
     log = l->pending ? keep_pending(l, slot->npages) : l->log;
-    return publish(slot, l, log, first, npages);
+    n = publish(slot, l, log, first, npages);
+    dirty_cost_add(&cost.collect, (double)(get_clock() - begin_ns), n,
+                   DIRTY_COST_LEAST_PAGES);
 }
 
 static void collect_part(KvmVm *vm, const KvmSlotPart *part, void *opaque)
 {
-    int64_t begin_ns = get_clock();
-    uint64_t n = collect_slot(vm, part->slot, part->slot_page, part->npages);
-
-    if (n) {
-        add(&sum.found_pages, n);
-        add(&sum.found_of_pages, part->slot->npages);
-        add(&sum.found_ns, get_clock() - begin_ns);
-    } else {
-        add(&sum.scanned_pages, part->slot->npages);
-        add(&sum.scan_ns, get_clock() - begin_ns);
-    }
+    collect_slot(vm, part->slot, part->slot_page, part->npages);
 }
 
 static void bitmap_collect(RAMBlock *block, ram_addr_t start, ram_addr_t length,
@@ -354,9 +349,9 @@ static void clear_pages(KvmVm *vm, KvmSlot *slot, uint64_t first,
     if (ret < 0) {
         tell_once("KVM_CLEAR_DIRTY_LOG", ret);
     }
-    add(&sum.clears, 1);
-    add(&sum.cleared_pages, n);
-    add(&sum.clear_ns, get_clock() - begin_ns);
+    dirty_cost_add(&cost.clear, (double)(get_clock() - begin_ns) - CALL_NS, n,
+                   DIRTY_COST_LEAST_PAGES);
+    atomic_store_explicit(&cost.cleared, true, memory_order_relaxed);
     dirty_tracker_test_point(DIRTY_TRACKER_CLEANED);
 }
 
@@ -489,6 +484,7 @@ static bool bitmap_start(RAMBlock *const *blocks, size_t nr_blocks,
 
     assert(bql_locked());
     if (nr_armed == 0) {
+        cost.fault_ns = kvm_fault_ns();
         kvm_slots_set_hooks(vm, &hooks);
         set_all_set(vm, want);
     }
@@ -521,25 +517,15 @@ static void bitmap_stop(RAMBlock *const *blocks, size_t nr_blocks)
 
 /* ---- what it costs ---- */
 
-static double ratio(double ns, double n)
+static void bitmap_cost(DirtyTrackerCost *c)
 {
-    return n > 0 && ns > 0 ? ns / n : 0;
-}
+    bool cleared = atomic_load_explicit(&cost.cleared, memory_order_relaxed);
 
-/* The fixed part of a CLEAR: a system call and the kernel's locks. */
-#define CALL_NS 1000.0
-
-static void bitmap_cost(DirtyTrackerCost *cost)
-{
-    double page_ns = ratio(get(&sum.scan_ns), get(&sum.scanned_pages));
-    double found_ns = get(&sum.found_ns) - page_ns * get(&sum.found_of_pages);
-
-    cost->scan_ns_per_gib = page_ns * (double)(1 << 18);
-    cost->collect_ns_per_page = ratio(found_ns, get(&sum.found_pages));
-    cost->clean_ns_per_range = get(&sum.clears) > 0 ? CALL_NS : 0;
-    cost->clean_ns_per_page = ratio(get(&sum.clear_ns) -
-                                        get(&sum.clears) * CALL_NS,
-                                    get(&sum.cleared_pages));
+    c->scan_ns_per_gib = dirty_cost_ns(&cost.scan) * (double)(1 << 18);
+    c->collect_ns_per_page = dirty_cost_ns(&cost.collect);
+    c->clean_ns_per_range = cleared ? CALL_NS : 0;
+    c->clean_ns_per_page = dirty_cost_ns(&cost.clear);
+    c->fault_ns_per_page = cost.fault_ns;
 }
 
 const DirtyTrackerOps kvm_bitmap_tracker = {

@@ -62,6 +62,14 @@ const DirtyTrackerOps kvm_dbm_tracker = {
     .clean = dbm_clean,
 };
 
+/* Of a fault for KVM's own log. */
+#define GUEST_FAULT 2.7
+
+double kvm_fault_ns(void)
+{
+    return GUEST_FAULT * dirty_pagemap_fault_ns();
+}
+
 const DirtyTrackerOps *const kvm_trackers[] = {
     &kvm_bitmap_tracker,
     &kvm_ring_tracker,

@@ -57,6 +57,7 @@ static struct {
     GPtrArray *blocks;  /* that are armed */
     GHashTable *places; /* KvmVcpu * -> where its ring goes on, while idle */
     bool has_pml;
+    double fault_ns; /* set before anybody asks */
 
     _Atomic bool broken; /* a reset failed: see above */
 
@@ -272,6 +273,7 @@ static bool begin_reaping(Error **errp)
         rings.blocks = g_ptr_array_new();
         rings.places = g_hash_table_new(NULL, NULL);
     }
+    rings.fault_ns = kvm_fault_ns();
     if (!dirty_reaper_start(&reaper_engine, errp)) {
         return false;
     }
@@ -394,10 +396,9 @@ static void ring_cost(DirtyTrackerCost *cost)
     DirtyReaperStats s;
 
     dirty_reaper_get_stats(&s);
-    if (s.entries_harvested) {
-        /* Re-arming is part of it: clean costs nothing. */
-        cost->collect_ns_per_page = (double)s.reap_ns / s.entries_harvested;
-    }
+    /* Re-arming is part of it: clean costs nothing. */
+    cost->collect_ns_per_page = s.entry_ns;
+    cost->fault_ns_per_page = rings.fault_ns;
 }
 
 const DirtyTrackerOps kvm_ring_tracker = {
@@ -407,6 +408,7 @@ const DirtyTrackerOps kvm_ring_tracker = {
     .start = ring_start,
     .stop = ring_stop,
     .collect = ring_collect,
+    .look = dirty_reaper_look,
     .clean = ring_clean,
     .vcpu_exit = ring_vcpu_exit,
     .attribute = ring_attribute,

@@ -28,6 +28,14 @@ extern const DirtyTrackerOps kvm_dbm_tracker;
 extern const DirtyTrackerOps *const kvm_trackers[];
 
 /*
+ * What a guest pays for a write that faults, 0: unknown. Not measured in a
+ * guest, for that would take one: it is the process's own price of such a fault
+ * (dirty-pagemap.h), times what a trip out of the guest adds, which was
+ * measured once (docs/performance.rst). BQL.
+ */
+double kvm_fault_ns(void);
+
+/*
  * A vCPU of kvm_vm() was made (its CPUState is known), or goes: its ring is
  * emptied while tracking is on. BQL; @v is not in the guest.
  */

@@ -107,6 +107,8 @@ typedef struct DirtyAutoDecision {
 /* What a prediction comes to. */
 double dirty_auto_cost_ns(const DirtyAutoPrediction *p);
 
+/* Could anything be better than the tracker in use? Else no look is worth it. */
+bool dirty_auto_has_choice(const DirtyAutoInputs *in);
 /* At least one tracker must be possible, @in->current among them. */
 void dirty_auto_decide(const DirtyAutoInputs *in, DirtyAutoDecision *out);
 

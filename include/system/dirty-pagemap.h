@@ -16,6 +16,12 @@
  */
 extern const DirtyTrackerOps dirty_tracker_pagemap;
 
+/* What a write that faults costs this process, measured once; 0: it can't be
+ * known, since the kernel cannot do it. BQL. */
+double dirty_pagemap_fault_ns(void);
+/* How many times that a guest pays (1). Set by the accelerator. BQL. */
+void dirty_pagemap_set_guest_factor(double times);
+
 /* Cumulative since the process started. Any thread. */
 typedef struct DirtyPagemapStats {
     uint64_t calls; /* of the kernel, for scans */

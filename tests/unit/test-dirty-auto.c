@@ -632,6 +632,24 @@ static void test_pagemap(void)
     g_assert_cmpint(d.choice, ==, DIRTY_AUTO_PAGEMAP);
 }
 
+/* Nothing is looked at where nothing can be better. */
+static void test_has_choice(void)
+{
+    DirtyAutoInputs in = one_second();
+
+    g_assert_true(dirty_auto_has_choice(&in));
+    in.possible[RING] = in.possible[DBM] = false;
+    g_assert_false(dirty_auto_has_choice(&in));
+    in.possible[DIRTY_AUTO_PAGEMAP] = true;
+    in.cost[DIRTY_AUTO_PAGEMAP].fault_ns_per_page = 1000;
+    g_assert_false(dirty_auto_has_choice(&in));
+    in.cost[BITMAP].fault_ns_per_page = 5000;
+    g_assert_true(dirty_auto_has_choice(&in));
+    in.cost[BITMAP].fault_ns_per_page = 0;
+    in.current = DIRTY_AUTO_PAGEMAP;
+    g_assert_true(dirty_auto_has_choice(&in));
+}
+
 static void test_names(void)
 {
     for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
@@ -661,6 +679,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dirty-auto/price/known-by-another",
                     test_slow_host_known_by_another);
     g_test_add_func("/dirty-auto/pagemap", test_pagemap);
+    g_test_add_func("/dirty-auto/has-choice", test_has_choice);
     g_test_add_func("/dirty-auto/names", test_names);
     return g_test_run();
 }
