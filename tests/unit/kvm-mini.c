@@ -79,6 +79,16 @@ asm(".pushsection .rodata\n"
     "3:  outb %al, $0xf4\n"
     "    jmp 3b\n"
     ".balign 64\n"
+    /* MINI_ORDER */
+    "1:  movq (%rdi), %rbx\n"
+    "    movq 8(%rdi), %rcx\n"
+    "    incq %rax\n"
+    "2:  subq $4096, %rcx\n"
+    "    movq %rax, (%rbx,%rcx)\n"
+    "    jnz 2b\n"
+    "    outb %al, $0xf4\n"
+    "    jmp 1b\n"
+    ".balign 64\n"
     "mini_programs_end:\n"
     ".popsection\n");
 

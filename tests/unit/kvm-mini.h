@@ -43,6 +43,8 @@ typedef enum MiniProgram {
     MINI_STORE, /* rdx times: store edx at rdi, 4 bytes; then through */
     MINI_LOAD,  /* rax = 4 bytes at rdi; then through */
     MINI_COUNT, /* rdx times (0: for ever): add 1 to 8 bytes at rdi */
+    MINI_ORDER, /* for ever: a store to each page of what the two words at rdi
+                   say (address, bytes); through, until it runs again */
 } MiniProgram;
 
 /* Have @v start @program with these registers. Out of KVM_RUN. */
