@@ -29,6 +29,10 @@ static struct {
     _Atomic bool fault_stays;
     _Atomic int fault_err, fault_index, fired_index;
     _Atomic bool fired;
+
+    /* The variable's; loud: say so when it fires. */
+    _Atomic bool loud;
+    _Atomic int64_t after_tracking; /* armed when logging begins; 0: not */
 } dev;
 
 /* ---- counting and failing ---- */
@@ -137,32 +141,53 @@ static int count(unsigned index)
     }
     atomic_store(&dev.fired_index, index);
     atomic_store(&dev.fired, true);
+    if (atomic_load(&dev.loud)) {
+        fprintf(stderr, FAULT_VARIABLE ": %s fails\n", kvm_call_name(index));
+    }
     return -atomic_load(&dev.fault_err);
 }
 
-/* NTH[:ERRNO[:REQUEST]] */
+void kvm_fault_tracking_begins(void)
+{
+    int64_t nth = atomic_exchange(&dev.after_tracking, 0);
+
+    if (nth) {
+        kvm_fault_arm(nth, atomic_load(&dev.fault_err),
+                      atomic_load(&dev.fault_index));
+    }
+}
+
+/* NTH[:ERRNO[:REQUEST[:tracking]]] */
+static bool parse_variable(const char *text)
+{
+    g_auto(GStrv) part = g_strsplit(text, ":", 4);
+    guint n = g_strv_length(part);
+    uint64_t nth, err = ENOMEM, index = 0;
+    bool any = n < 3 || g_str_equal(part[2], "any");
+
+    if (n < 1 || qemu_strtou64(part[0], NULL, 10, &nth) || nth > INT64_MAX ||
+        (n > 1 && qemu_strtou64(part[1], NULL, 10, &err)) ||
+        (!any && qemu_strtou64(part[2], NULL, 16, &index)) ||
+        index >= KVM_CALL_NR || (n > 3 && !g_str_equal(part[3], "tracking"))) {
+        return false;
+    }
+    atomic_store(&dev.loud, true);
+    kvm_fault_arm(n > 3 ? 0 : nth, err, any ? KVM_CALL_ANY : (int)index);
+    atomic_store(&dev.after_tracking, n > 3 ? nth : 0);
+    return true;
+}
+
 static bool arm_by_variable(Error **errp)
 {
     const char *text = getenv(FAULT_VARIABLE);
-    uint64_t nth, err = ENOMEM, index = 0;
-    bool ok;
 
     if (dev.read_variable || !text) {
         return true;
     }
     dev.read_variable = true;
-    ok = qemu_strtou64(text, &text, 10, &nth) == 0;
-    if (ok && *text == ':') {
-        ok = qemu_strtou64(text + 1, &text, 10, &err) == 0;
-    }
-    if (ok && *text == ':') {
-        ok = qemu_strtou64(text + 1, &text, 16, &index) == 0;
-        kvm_fault_arm(nth, err, index);
-    } else {
-        kvm_fault_arm(nth, err, KVM_CALL_ANY);
-    }
-    if (!ok || *text || index >= KVM_CALL_NR) {
-        error_setg(errp, "%s must be NTH[:ERRNO[:REQUEST]]", FAULT_VARIABLE);
+    if (!parse_variable(text)) {
+        error_setg(errp, "%s must be NTH[:ERRNO[:REQUEST[:tracking]]]",
+                   FAULT_VARIABLE);
         return false;
     }
     return true;

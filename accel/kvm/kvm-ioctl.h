@@ -9,13 +9,15 @@
  * Fault injection, for tests: kvm_fault_arm() makes the Nth call that matches
  * fail without reaching the kernel, once. A whole process is armed by
  *
- *   FERRY_KVM_FAULT=NTH[:ERRNO[:REQUEST]]    1:12      the first call, ENOMEM
- *                                            3:14:0x46 the third call of
- *                                            KVM_SET_USER_MEMORY_REGION
+ *   FERRY_KVM_FAULT=NTH[:ERRNO[:REQUEST[:tracking]]]
  *
- * ERRNO is a number (default ENOMEM), REQUEST an index as below in hexadecimal
- * (default: any but KVM_RUN). The variable is read when /dev/kvm is opened the
- * first time.
+ *   1:12             the first call, ENOMEM
+ *   3:14:0x46        the third KVM_SET_USER_MEMORY_REGION, EFAULT
+ *   5:28:any:tracking   the fifth after a slot's log was switched on, ENOSPC
+ *
+ * ERRNO is a number (default ENOMEM), REQUEST an index as below in hexadecimal,
+ * or `any` (the default) for any but KVM_RUN. The variable is read when
+ * /dev/kvm is opened the first time. That the call came is said on stderr.
  *
  * Threads: any. Counters are relaxed atomics.
  *
@@ -91,6 +93,8 @@ void kvm_call_counts_reset(void);
 void kvm_fault_arm(uint64_t nth, int err, int index);
 /* All calls of @index, until it is armed anew. */
 void kvm_fault_arm_all(int err, int index);
+/* Logging begins: what the variable wants to come after that is armed now. */
+void kvm_fault_tracking_begins(void);
 bool kvm_fault_fired(void); /* since it was armed */
 int kvm_fault_fired_index(void);
 

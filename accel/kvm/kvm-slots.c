@@ -495,6 +495,9 @@ bool kvm_slots_set_logging(KvmVm *vm, RAMBlock *const *blocks, size_t nr_blocks,
     bool ok = true;
     guint i;
 
+    if (on) {
+        kvm_fault_tracking_begins();
+    }
     pthread_rwlock_wrlock(&s->lock);
     set = blocks_to_change(s, blocks, nr_blocks, on);
     for (i = 0; i < s->slots->len && (ok || !on); i++) {
