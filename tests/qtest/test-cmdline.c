@@ -19,7 +19,7 @@ static const BadCase bad_cases[] = {
     { "-M none,nosuch=1 -accel qtest", { "nosuch" } },
     { "-M none,graphics=maybe -accel qtest", { "graphics" } },
     { "-M none -accel nosuch", { "nosuch", "no accelerator found" } },
-    { "-M none,accel=nosuch:kvm", { "nosuch", "no accelerator found" } },
+    { "-M none,accel=nosuch:none", { "nosuch", "no accelerator found" } },
     { "-M none,accel=qtest -accel qtest", { "incompatible" } },
     { "-M none -accel qtest,nosuch=1", { "qtest", "nosuch" } },
     { "-M none -accel qtest -m 4Q", { "-m 4Q" } },
