@@ -8,7 +8,7 @@
  * (no KVM_CLOCK_TSC_STABLE) the guest may have computed a later time than
  * KVM_GET_CLOCK tells; then that counts.
  *
- * The PIT is held in the same way: its ticks would pile up in the kernel.
+ * The PIT in the kernel ticks on; what has piled up there is dropped.
  *
  * Section `kvmclock`, version 1: u64 clock; subsection
  * `kvmclock/clock_is_reliable`, version 1: bool.
@@ -28,8 +28,6 @@ static struct {
     bool valid; /* clock is the guest's time: the VM stands */
     bool is_reliable;
     bool registered;
-    KvmX86VmState held; /* the PIT while the VM stands */
-    bool pit_held;
 } kc;
 
 bool kvm_x86_get_clock(KvmVm *vm, struct kvm_clock_data *data, Error **errp)
@@ -129,27 +127,14 @@ static void read_clock(void)
     kc.valid = true;
 }
 
-static void hold_pit(void)
+/* Its period begins anew, without the ticks that fell into the pause. */
+static void restart_pit(void)
 {
-    kc.pit_held = kvm_x86_get_irqchip(kvm_vm(), &kc.held, NULL) &&
-                  kc.held.has_irqchip;
-}
+    struct kvm_pit_state2 s;
 
-/* Starts its period anew, without the ticks that fell into the pause. */
-static void release_pit(void)
-{
-    Error *err = NULL;
-    KvmX86VmState now;
-
-    if (!kc.pit_held) {
-        return;
-    }
-    kc.pit_held = false;
-    /* It may have been loaded or reset meanwhile: as it is now. */
-    if (!kvm_x86_get_irqchip(kvm_vm(), &now, &err)) {
-        warn_report_err(err);
-    } else {
-        kvm_vm_ioctl(kvm_vm(), KVM_SET_PIT2, &now.pit);
+    if (kvm_vm()->irqchip == KVM_IRQCHIP_ON &&
+        kvm_vm_ioctl(kvm_vm(), KVM_GET_PIT2, &s) == 0) {
+        kvm_vm_ioctl(kvm_vm(), KVM_SET_PIT2, &s);
     }
 }
 
@@ -174,7 +159,6 @@ static void state_changed(void *opaque, bool running, RunState state)
     if (!running) {
         if (!kc.valid) {
             read_clock();
-            hold_pit();
         }
         return;
     }
@@ -184,8 +168,8 @@ static void state_changed(void *opaque, bool running, RunState state)
         }
         kc.valid = false;
         tell_of_pause();
+        restart_pit();
     }
-    release_pit();
 }
 
 /* ---- section ---- */

@@ -19,6 +19,7 @@
 typedef enum MsrKind {
     MSR_PLAIN, /* always */
     MSR_TIME,  /* not at KVM_PUT_RUNTIME: the kernel moves it on */
+    MSR_RARE,  /* if it changes: some kernels log each write */
 } MsrKind;
 
 typedef struct Msr {
@@ -50,7 +51,7 @@ static const Msr msrs[] = {
     { 0x277, FIELD(pat) },
     { 0x1a0, FIELD(msr_ia32_misc_enable) },
     { 0x140, FIELD(misc_features_enables) },
-    { 0x1d9, FIELD(debugctl) },
+    { 0x1d9, FIELD(debugctl), MSR_RARE },
     { 0x1fc, FIELD(power_ctl) },
     { 0xc0010015, FIELD(hwcr) },
     { 0xc0010117, FIELD(vm_hsave) },
@@ -171,6 +172,16 @@ static void add_machine_checks(MsrSet *s, const CPUX86State *env)
     }
 }
 
+static bool has_value(KvmVcpu *v, uint32_t index, uint64_t value)
+{
+    struct {
+        struct kvm_msrs head;
+        struct kvm_msr_entry e;
+    } m = { .head.nmsrs = 1, .e.index = index };
+
+    return kvm_vcpu_ioctl(v, KVM_GET_MSRS, &m) == 1 && m.e.data == value;
+}
+
 static bool needed(const Msr *m, const CPUX86State *env, KvmPutLevel level)
 {
     if (!kvm_x86_msr_is_listed(m->index) ||
@@ -253,6 +264,7 @@ bool kvm_x86_get_msrs(KvmVcpu *v, Error **errp)
 
 /* ---- put ---- */
 
+#define MSR_TSC  0x10u
 #define MSR_HWCR 0xc0010015u
 
 bool kvm_x86_get_first_msrs(KvmVcpu *v, Error **errp)
@@ -270,16 +282,6 @@ bool kvm_x86_get_first_msrs(KvmVcpu *v, Error **errp)
         kvm_x86_env(v)->hwcr_reset = kvm_x86_env(v)->hwcr = m.e.data;
     }
     return true;
-}
-
-static bool has_value(KvmVcpu *v, uint32_t index, uint64_t value)
-{
-    struct {
-        struct kvm_msrs head;
-        struct kvm_msr_entry e;
-    } m = { .head.nmsrs = 1, .e.index = index };
-
-    return kvm_vcpu_ioctl(v, KVM_GET_MSRS, &m) == 1 && m.e.data == value;
 }
 
 /* Writes all of @s, which is used up by it. */
@@ -330,6 +332,40 @@ static void put_arch_capabilities(KvmVcpu *v)
     }
 }
 
+/*
+ * The kernel takes a TSC that is less than a second away from what it has for
+ * an attempt to set vCPUs to the same time, and keeps its own: the guest's
+ * could then step back by as much. So the first vCPU goes far away from there
+ * before it gets its value; that of the others may be taken in this way, and
+ * then all have the same, as they should.
+ */
+static void unsettle_tsc(KvmVcpu *v)
+{
+    const CPUX86State *env = kvm_x86_env(v);
+    struct {
+        struct kvm_msrs head;
+        struct kvm_msr_entry e;
+    } m = { .head.nmsrs = 1,
+            .e = { .index = MSR_TSC, .data = env->tsc + 4000 * env->tsc_khz } };
+
+    if (v->vm->vcpus->len && v->vm->vcpus->pdata[0] == v) {
+        kvm_vcpu_ioctl(v, KVM_SET_MSRS, &m);
+    }
+}
+
+static void drop_unchanged(KvmVcpu *v, MsrSet *s)
+{
+    for (uint32_t i = s->k.head.nmsrs; i-- > 0;) {
+        for (size_t k = 0; k < ARRAY_SIZE(msrs); k++) {
+            if (msrs[k].kind == MSR_RARE && msrs[k].index == s->k.e[i].index &&
+                has_value(v, s->k.e[i].index, s->k.e[i].data)) {
+                forget(s, i);
+                break;
+            }
+        }
+    }
+}
+
 bool kvm_x86_put_msrs(KvmVcpu *v, KvmPutLevel level, Error **errp)
 {
     CPUX86State *env = kvm_x86_env(v);
@@ -341,6 +377,10 @@ bool kvm_x86_put_msrs(KvmVcpu *v, KvmPutLevel level, Error **errp)
     collect(s, v, level);
     for (uint32_t i = 0; i < s->k.head.nmsrs; i++) {
         s->k.e[i].data = *value_of(env, s->offset[i]);
+    }
+    drop_unchanged(v, s);
+    if (level == KVM_PUT_FULL) {
+        unsettle_tsc(v);
     }
     if (level != KVM_PUT_RUNTIME) {
         put_arch_capabilities(v);

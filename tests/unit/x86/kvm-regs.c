@@ -97,7 +97,7 @@ void regs_start(CPUX86State *env, uint64_t rip)
     env->cr[4] = CR4_PAE_MASK | CR4_OSFXSR_MASK | CR4_OSXMMEXCPT_MASK;
     env->efer = MSR_EFER_LME | MSR_EFER_LMA;
     env->eip = rip;
-    env->eflags = 2;
+    env->eflags = 2 | IOPL_MASK; /* or the TSS: not every host heeds both */
     env->mp_state = X86_MP_RUNNABLE;
     memset(env->regs, 0, sizeof(env->regs));
     env->regs[R_ESP] = 0x80000;
@@ -122,7 +122,12 @@ void regs_run(RegsVm *r)
     } while (ret == -EINTR || ret == -EAGAIN);
     if (ret < 0 || r->v->run->exit_reason != KVM_EXIT_IO ||
         r->v->run->io.port != REGS_PORT) {
-        g_error("KVM_RUN: %d, exit reason %u", ret, r->v->run->exit_reason);
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        regs_get(r);
+        CPU_GET_CLASS(r->cpu)->dump_state(CPU(r->cpu), text);
+        g_error("KVM_RUN: %d, exit reason %u\n%s", ret, r->v->run->exit_reason,
+                text->str);
     }
     /* Complete the instruction. */
     atomic_store((_Atomic uint8_t *)&r->v->run->immediate_exit, 1);
