@@ -54,6 +54,24 @@ static void change(X86Host *host, uint32_t function, X86CpuidReg reg,
     }
 }
 
+/*
+ * Hints of how fast string instructions are: nothing that a kernel has to
+ * support, so some leave them out.
+ */
+static void add_hints(X86Host *host)
+{
+    uint32_t eax, ebx, ecx, edx;
+
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
+        if (ebx & 1u << 9) {
+            change(host, 7, X86_EBX, 9, true); /* erms */
+        }
+        if (edx & 1u << 4) {
+            change(host, 7, X86_EDX, 4, true); /* fsrm */
+        }
+    }
+}
+
 /* What the kernel's list does not know, or says for all kinds of VM. */
 static void correct(X86Host *host, KvmIrqchip irqchip)
 {
@@ -130,6 +148,7 @@ bool kvm_x86_host_init(KvmIrqchip irqchip, Error **errp)
         return false;
     }
     correct(host, irqchip);
+    add_hints(host);
     identify(host);
     read_msr(MSR_ARCH_CAPABILITIES, &caps);
     host->arch_capabilities = caps;

@@ -7,7 +7,7 @@
  *   ioapic, version 3: u8 id, u8 ioregsel, 8 unused, u32 irr, 24 u64 redirection
  *   i8254, version 3: u32 irq_disabled, 3 channels of 32 bytes, i64 next
  *       transition; times are of the virtual clock
- *   i8254/kvm-flags, version 1, ours, if not 0: u32 flags of kvm_pit_state2
+ *   i8254/ferry-flags, version 1, ours, if not 0: u32 flags of kvm_pit_state2
  *
  * A state goes to the kernel as soon as it is loaded, a part at a time.
  */
@@ -333,7 +333,7 @@ static bool pit_pre_load(void *opaque, Error **errp)
 }
 
 static const VMStateDescription vmstate_pit_flags = {
-    .name = "i8254/kvm-flags",
+    .name = "i8254/ferry-flags",
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = pit_flags_needed,

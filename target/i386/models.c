@@ -112,7 +112,7 @@ static bool tell_missing(X86CPU *cpu, X86Feature word, uint32_t missing,
                        ours ? "this VMM" : "host", what);
             return false;
         }
-        if (cpu->check_cpuid) {
+        if (cpu->check_cpuid && CPU(cpu)->cpu_index <= 0) { /* once */
             warn_report("%s doesn't support requested feature: %s",
                         ours ? "this VMM" : "host", what);
         }
