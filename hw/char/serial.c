@@ -4,57 +4,8 @@
 
 #include "hw/char/serial.h"
 #include "qemu/error.h"
+#include "serial-internal.h"
 #include "trace-hw.h"
-#include "vmstate/vmstate.h"
-
-enum {
-    LCR_DLAB = 0x80,
-    LCR_BREAK = 0x40,
-
-    IER_RDI = 0x01,  /* received data */
-    IER_THRI = 0x02, /* transmitter empty */
-    IER_RLSI = 0x04, /* line status */
-    IER_MSI = 0x08,  /* modem status */
-
-    IIR_NO_INT = 0x01,
-    IIR_ID = 0x0f,
-    IIR_MSI = 0x00,
-    IIR_THRI = 0x02,
-    IIR_RDI = 0x04,
-    IIR_RLSI = 0x06,
-    IIR_TIMEOUT = 0x0c,
-    IIR_FIFO = 0xc0,
-
-    FCR_ENABLE = 0x01,
-    FCR_CLEAR_RX = 0x02,
-    FCR_CLEAR_TX = 0x04,
-    FCR_KEPT = 0xc9,
-
-    MCR_DTR = 0x01,
-    MCR_RTS = 0x02,
-    MCR_OUT1 = 0x04,
-    MCR_OUT2 = 0x08,
-    MCR_LOOP = 0x10,
-    MCR_MASK = 0x1f,
-
-    LSR_DR = 0x01,
-    LSR_OE = 0x02,
-    LSR_BI = 0x10,
-    LSR_ERRORS = 0x1e,
-    LSR_THRE = 0x20,
-    LSR_TEMT = 0x40,
-
-    MSR_DELTA = 0x0f,
-    MSR_TERI = 0x04,
-    MSR_CTS = 0x10,
-    MSR_DSR = 0x20,
-    MSR_RI = 0x40,
-    MSR_DCD = 0x80,
-    /* A peer that is always ready. */
-    MSR_READY = MSR_DCD | MSR_DSR | MSR_CTS,
-
-    RESET_DIVIDER = 12, /* 9600 baud */
-};
 
 static bool fifo_enabled(const SerialState *s)
 {
@@ -68,8 +19,7 @@ static unsigned trigger_level(const SerialState *s)
     return fifo_enabled(s) ? level[s->fcr >> 6] : 1;
 }
 
-/* What the highest pending interrupt is, and the line. */
-static void serial_update_irq(SerialState *s)
+void serial_update_irq(SerialState *s)
 {
     uint8_t id = IIR_NO_INT;
 
@@ -350,170 +300,6 @@ static void serial_event(void *opaque, QEMUChrEvent event)
     }
 }
 
-/* ---- saved state ---- */
-
-static bool serial_pre_save(void *opaque, Error **errp)
-{
-    SerialState *s = opaque;
-
-    s->fcr_vmstate = s->fcr;
-    return true;
-}
-
-static bool serial_pre_load(void *opaque, Error **errp)
-{
-    SerialState *s = opaque;
-
-    /* Subsections that do not come stand for these. */
-    s->thr_ipending = -1;
-    s->timeout_ipending = 0;
-    s->recv_fifo.head = s->recv_fifo.num = 0;
-    s->fcr_vmstate = 0;
-    return true;
-}
-
-static int thr_pending_by_iir(const SerialState *s)
-{
-    return (s->iir & IIR_ID) == IIR_THRI;
-}
-
-static bool serial_post_load(void *opaque, int version_id, Error **errp)
-{
-    SerialState *s = opaque;
-
-    if (s->recv_fifo.num > UART_FIFO_LENGTH ||
-        s->recv_fifo.head >= UART_FIFO_LENGTH) {
-        error_setg(errp,
-                   "recv_fifo has head %" PRIu32 " and num %" PRIu32
-                   ", expected less than %d and at most %d",
-                   s->recv_fifo.head, s->recv_fifo.num, UART_FIFO_LENGTH,
-                   UART_FIFO_LENGTH);
-        return false;
-    }
-    if (s->thr_ipending == -1) {
-        s->thr_ipending = thr_pending_by_iir(s);
-    }
-    s->fcr = s->fcr_vmstate & FCR_KEPT;
-    s->ier &= 0x0f;
-    s->mcr &= MCR_MASK;
-    s->lsr |= LSR_THRE | LSR_TEMT; /* nothing is ever left to be sent */
-    serial_update_irq(s);
-    return true;
-}
-
-static bool thr_ipending_needed(void *opaque)
-{
-    SerialState *s = opaque;
-
-    return s->thr_ipending != thr_pending_by_iir(s);
-}
-
-static const VMStateDescription vmstate_serial_thr_ipending = {
-    .name = "serial/thr_ipending",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = thr_ipending_needed,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_INT32(thr_ipending, SerialState),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
-static bool recv_fifo_needed(void *opaque)
-{
-    SerialState *s = opaque;
-
-    return s->recv_fifo.num > 0;
-}
-
-static const VMStateDescription vmstate_fifo8 = {
-    .name = "Fifo8",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_BUFFER(data, SerialFifo),
-            VMSTATE_UINT32(head, SerialFifo),
-            VMSTATE_UINT32(num, SerialFifo),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
-static const VMStateDescription vmstate_serial_recv_fifo = {
-    .name = "serial/recv_fifo",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = recv_fifo_needed,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_STRUCT(recv_fifo, SerialState, 0, vmstate_fifo8,
-                           SerialFifo),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
-static bool timeout_ipending_needed(void *opaque)
-{
-    SerialState *s = opaque;
-
-    return s->timeout_ipending != 0;
-}
-
-static const VMStateDescription vmstate_serial_timeout_ipending = {
-    .name = "serial/timeout_ipending",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = timeout_ipending_needed,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_INT32(timeout_ipending, SerialState),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
-static const VMStateDescription vmstate_serial = {
-    .name = "serial",
-    .version_id = 3,
-    .minimum_version_id = 2,
-    .pre_save = serial_pre_save,
-    .pre_load = serial_pre_load,
-    .post_load = serial_post_load,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_UINT16_V(divider, SerialState, 2),
-            VMSTATE_UINT8(rbr, SerialState),
-            VMSTATE_UINT8(ier, SerialState),
-            VMSTATE_UINT8(iir, SerialState),
-            VMSTATE_UINT8(lcr, SerialState),
-            VMSTATE_UINT8(mcr, SerialState),
-            VMSTATE_UINT8(lsr, SerialState),
-            VMSTATE_UINT8(msr, SerialState),
-            VMSTATE_UINT8(scr, SerialState),
-            VMSTATE_UINT8_V(fcr_vmstate, SerialState, 3),
-            VMSTATE_END_OF_LIST(),
-        },
-    .subsections =
-        (const VMStateDescription *const[]){
-            &vmstate_serial_thr_ipending,
-            &vmstate_serial_recv_fifo,
-            &vmstate_serial_timeout_ipending,
-            NULL,
-        },
-};
-
-static const VMStateDescription vmstate_isa_serial = {
-    .name = "serial",
-    .version_id = 3,
-    .minimum_version_id = 2,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_STRUCT(state, ISASerialState, 0, vmstate_serial,
-                           SerialState),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
 /* ---- the device ---- */
 
 static void isa_serial_reset(DeviceState *dev)
@@ -577,6 +363,11 @@ static void isa_serial_instance_init(Object *obj)
     memory_region_init_io(&isa->io, obj, &serial_ops, &isa->state, "serial", 8);
 }
 
+static void isa_serial_instance_finalize(Object *obj)
+{
+    memory_region_destroy(&ISA_SERIAL(obj)->io);
+}
+
 static void isa_serial_class_init(ObjectClass *oc, const void *data)
 {
     DeviceClass *dc = DEVICE_CLASS(oc);
@@ -623,6 +414,7 @@ static const TypeInfo isa_serial_type = {
     .parent = TYPE_ISA_DEVICE,
     .instance_size = sizeof(ISASerialState),
     .instance_init = isa_serial_instance_init,
+    .instance_finalize = isa_serial_instance_finalize,
     .class_init = isa_serial_class_init,
     .props = isa_serial_props,
 };

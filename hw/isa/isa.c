@@ -17,6 +17,7 @@ static struct {
 
 /* One user's line to an interrupt. */
 typedef struct IsaLine {
+    qemu_irq line;
     bool level;
 } IsaLine;
 
@@ -107,6 +108,8 @@ static void drive(void *opaque, int n, int level)
 
 bool isa_connect_irq(ISADevice *dev, qemu_irq *pin, uint32_t irq, Error **errp)
 {
+    IsaLine *line;
+
     if (!bus.present) {
         error_setg(errp, "this machine has no ISA bus");
         return false;
@@ -116,15 +119,32 @@ bool isa_connect_irq(ISADevice *dev, qemu_irq *pin, uint32_t irq, Error **errp)
                    irq, ISA_NUM_IRQS - 1);
         return false;
     }
-    /* Both live with the machine. */
-    *pin = qemu_allocate_irq(drive, g_new0(IsaLine, 1), irq);
+    line = g_new0(IsaLine, 1);
+    line->line = qemu_allocate_irq(drive, line, irq);
+    dev->lines = g_slist_prepend(dev->lines, line);
+    *pin = line->line;
     return true;
+}
+
+static void free_line(void *opaque)
+{
+    IsaLine *line = opaque;
+
+    qemu_set_irq(line->line, 0);
+    qemu_free_irq(line->line);
+    g_free(line);
+}
+
+static void isa_device_instance_finalize(Object *obj)
+{
+    g_slist_free_full(ISA_DEVICE(obj)->lines, free_line);
 }
 
 static const TypeInfo isa_device_type = {
     .name = TYPE_ISA_DEVICE,
     .parent = TYPE_DEVICE,
     .instance_size = sizeof(ISADevice),
+    .instance_finalize = isa_device_instance_finalize,
     .abstract = true,
 };
 

@@ -41,7 +41,11 @@ static bool debugexit_realize(DeviceState *dev, Error **errp)
     }
     memory_region_init_io(&s->io, OBJECT(dev), &debugexit_ops, s,
                           TYPE_ISA_DEBUG_EXIT, s->iosize);
-    return isa_register_ioport(ISA_DEVICE(dev), &s->io, s->iobase, errp);
+    if (!isa_register_ioport(ISA_DEVICE(dev), &s->io, s->iobase, errp)) {
+        memory_region_destroy(&s->io);
+        return false;
+    }
+    return true;
 }
 
 static void debugexit_class_init(ObjectClass *oc, const void *data)

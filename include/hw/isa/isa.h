@@ -28,6 +28,7 @@ typedef struct ISADevice {
         uint16_t base;
         MemoryRegion *io;
     } port[ISA_MAX_PORTS];
+    GSList *lines; /* to interrupts; isa.c's */
 } ISADevice;
 
 DECLARE_INSTANCE_CHECKER(ISADevice, ISA_DEVICE, TYPE_ISA_DEVICE)
@@ -42,7 +43,7 @@ bool isa_bus_present(void);
  */
 bool isa_register_ioport(ISADevice *dev, MemoryRegion *io, uint32_t base,
                          Error **errp);
-/* In realize: a line to interrupt @irq, the caller's. */
+/* In realize: a line to interrupt @irq, the bus's. */
 bool isa_connect_irq(ISADevice *dev, qemu_irq *pin, uint32_t irq, Error **errp);
 /* Undo all isa_register_ioport(): for a realize that fails, and unrealize. */
 void isa_unregister_ioports(ISADevice *dev);
