@@ -86,6 +86,10 @@ static void correct(X86Host *host, KvmIrqchip irqchip)
     change(host, 6, X86_EAX, 2, apic);           /* APIC timer always runs */
     change(host, 1, X86_EDX, 28, false);         /* by the topology */
     change(host, 0x80000001, X86_ECX, 1, false); /* likewise */
+    if (!strcmp(host->vendor, "AuthenticAMD")) {
+        /* The kernel makes it up; AMD has no such register. */
+        change(host, 7, X86_EDX, 29, false);
+    }
     if (!apic) {
         change(host, 0x40000001, X86_EAX, 7, false);  /* pv-unhalt */
         change(host, 0x40000001, X86_EAX, 11, false); /* pv-ipi */
@@ -147,10 +151,13 @@ bool kvm_x86_host_init(KvmIrqchip irqchip, Error **errp)
     if (!read_supported(host, errp)) {
         return false;
     }
+    identify(host);
     correct(host, irqchip);
     add_hints(host);
-    identify(host);
-    read_msr(MSR_ARCH_CAPABILITIES, &caps);
+    if (x86_cpuid_find(&host->cpuid, 7, 0) &&
+        (x86_cpuid_find(&host->cpuid, 7, 0)->regs[X86_EDX] & 1u << 29)) {
+        read_msr(MSR_ARCH_CAPABILITIES, &caps);
+    }
     host->arch_capabilities = caps;
     read_machine_checks(host);
     host->tsc_scaling = kvm_check_extension(KVM_CAP_TSC_CONTROL) > 0;

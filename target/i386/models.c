@@ -89,6 +89,8 @@ static void base_features(X86CPU *cpu, const X86Model *m)
     for (int w = 0; host && w < FEATURE_WORDS; w++) {
         cpu->features[w] = x86_host_features(host, w);
     }
+    /* AMD's own leaves of the topology: for who asks for them. */
+    cpu->features[FEAT_8000_0001_ECX] &= ~FEATURE_BIT(22);
     if (cpu->migratable) {
         cpu->features[FEAT_8000_0007_EDX] &= ~FEATURE_BIT(8); /* invtsc */
     }
@@ -246,8 +248,9 @@ static bool choose_phys_bits(X86CPU *cpu, bool from_host, Error **errp)
                                   : NULL;
     unsigned host_bits = e ? e->regs[X86_EAX] & 0xff : 40;
 
+    cpu->host_phys_bits |= from_host && !cpu->phys_bits;
     if (!cpu->phys_bits) {
-        cpu->phys_bits = from_host || cpu->host_phys_bits ? host_bits : 40;
+        cpu->phys_bits = cpu->host_phys_bits ? host_bits : 40;
         return true;
     }
     if (cpu->phys_bits < 32 || cpu->phys_bits > 52) {

@@ -301,6 +301,25 @@ static void set_host(bool with_avx)
     x86_host_set(&h);
 }
 
+/* To the host above: what AMD's have. */
+static void add_amd_leaves(void)
+{
+    static X86Host h;
+
+    h = *x86_host();
+    for (unsigned i = 0; i < h.cpuid.n; i++) {
+        if (h.cpuid.e[i].function == 0x80000000) {
+            h.cpuid.e[i].regs[X86_EAX] = 0x8000001e;
+        } else if (h.cpuid.e[i].function == 0x80000001) {
+            h.cpuid.e[i].regs[X86_ECX] |= 1u << 22;
+        }
+    }
+    x86_cpuid_add(&h.cpuid, 0x8000001d, 0, 0x121, 0x01c0003f, 0x3f, 0);
+    x86_cpuid_add(&h.cpuid, 0x8000001d, 1, 0x4163, 0x03c0003f, 0x7fff, 1);
+    x86_cpuid_add(&h.cpuid, 0x8000001d, 2, 0, 0, 0, 0);
+    x86_host_set(&h);
+}
+
 static bool feature_on(X86CPU *cpu, const char *name)
 {
     return object_property_get_bool(OBJECT(cpu), name, &error_abort);
@@ -496,6 +515,20 @@ static void test_topology_amd(void)
         &c);
     g_assert_cmphex(leaf(&c, 0x80000001, 0)[2] & 2, ==, 2);
     g_assert_cmphex(leaf(&c, 0x80000008, 0)[2], ==, 0x3007);
+    g_assert_null(x86_cpuid_find(&c, 0x8000001e, 0)); /* beyond its level */
+    set_host(true);
+    add_amd_leaves();
+    x86_cpu_build_cpuid(
+        grouped("host,vendor=AuthenticAMD,topoext",
+                (X86Topology){ .dies = 1, .cores = 4, .threads = 2 }, 13),
+        &c);
+    g_assert_cmphex(leaf(&c, 0x8000001e, 0)[0], ==, 13);
+    g_assert_cmphex(leaf(&c, 0x8000001e, 0)[1], ==, 0x102); /* core 2, 2 */
+    g_assert_cmphex(leaf(&c, 0x8000001e, 0)[2], ==, 1);     /* package 1 */
+    /* L1 by the core's two threads, L3 by all eight. */
+    g_assert_cmpuint(leaf(&c, 0x8000001d, 0)[0] >> 14, ==, 1);
+    g_assert_cmpuint(leaf(&c, 0x8000001d, 1)[0] >> 14, ==, 7);
+    x86_host_set(NULL);
 }
 
 int main(int argc, char **argv)
