@@ -828,6 +828,46 @@ static void test_sections_hostile(void)
     }
 }
 
+/* Bytes changed anywhere: refused with a reason, by us or by the kernel. */
+static void test_sections_fuzz(void)
+{
+    const char *const names[] = { "apic", "cpu", "i8259", "ioapic", "i8254" };
+    g_autoptr(GRand) rand = g_rand_new_with_seed(20261130);
+    unsigned loaded = 0, refused = 0;
+
+    for (int round = 0; round < 400; round++) {
+        SaveStateEntry *se = section(
+            names[round % ARRAY_SIZE(names)],
+            round % ARRAY_SIZE(names) < 2 ? CPU(b.cpu)->cpu_index : 0);
+        g_autoptr(GByteArray) d = NULL;
+        Error *err = NULL;
+        bool ok;
+
+        fill_valid(b.cpu, round);
+        drop_components(&b.cpu->env, b.cpu->xsave_mask);
+        d = x86_test_save(se->vmsd, se->opaque);
+        for (int i = g_rand_int_range(rand, 1, 9); i > 0; i--) {
+            d->data[g_rand_int_range(rand, 0, d->len)] = g_rand_int(rand);
+        }
+        ok = x86_test_load(se->vmsd, se->opaque, d->data, d->len, NULL, &err) &&
+             kvm_arch_put_registers(b.v, KVM_PUT_FULL, &err);
+        if (ok) {
+            loaded++;
+        } else {
+            g_assert_nonnull(err);
+            error_free(err);
+            refused++;
+        }
+    }
+    g_test_message("%u loaded, %u refused", loaded, refused);
+    g_assert_cmpuint(refused, >, 20);
+    /* It is as good as new. */
+    fill_valid(b.cpu, 1);
+    drop_components(&b.cpu->env, b.cpu->xsave_mask);
+    regs_put(&b);
+    qemu_devices_reset();
+}
+
 static int skip_all(const char *why)
 {
     printf("1..0 # SKIP %s\n", why);
@@ -862,6 +902,7 @@ int main(int argc, char **argv)
     g_test_add_func("/kvm-regs/sections/real", test_sections_real);
     g_test_add_func("/kvm-regs/sections/travel", test_sections_travel);
     g_test_add_func("/kvm-regs/sections/hostile", test_sections_hostile);
+    g_test_add_func("/kvm-regs/sections/fuzz", test_sections_fuzz);
     g_test_add_func("/kvm-regs/fail/each-call", test_each_call_fails);
     g_test_add_func("/kvm-regs/fail/msr", test_unsettable_msr);
     g_test_add_func("/kvm-regs/fail/tsc-rate", test_tsc_rate);
