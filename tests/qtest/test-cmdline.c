@@ -178,6 +178,65 @@ static void test_accel_fallback(void)
     qtest_quit(s);
 }
 
+static bool has_kvm(void)
+{
+    g_autofree char *out = NULL;
+
+    qtest_run("-accel help", &out, NULL);
+    return strstr(out, "kvm") != NULL;
+}
+
+typedef struct KvmCase {
+    const char *fault; /* FERRY_KVM_FAULT; NULL: none */
+    const char *args;
+    const char *words[2];
+} KvmCase;
+
+/* Why KVM can't be had is one line; what is wrong with an option, too. */
+static const KvmCase kvm_cases[] = {
+    { "1:2:100", "-accel kvm", { "there is no KVM on this host" } },
+    { "1:13:100", "-accel kvm", { "this user may not use KVM" } },
+    { "1:5:0", "-accel kvm", { "cannot ask KVM for its version" } },
+    { "nonsense", "-accel kvm", { "FERRY_KVM_FAULT must be" } },
+    { "1:2:100",
+      "-accel kvm -accel tcg",
+      { "there is no KVM on this host", "no software engine" } },
+    { NULL,
+      "-accel kvm,dirty-ring-size=1000",
+      { "dirty-ring-size 1000", "power of two from 256 to 65536" } },
+    { NULL,
+      "-accel kvm,dirty-tracking=bitmap,dirty-ring-size=1024",
+      { "dirty-ring-size=1024 contradicts" } },
+    { NULL, "-accel kvm,kernel-irqchip=x", { "kernel-irqchip", "split" } },
+    { NULL, "-accel kvm,nosuch=1", { "nosuch" } },
+};
+
+static void test_kvm(void)
+{
+    if (!has_kvm()) {
+        g_test_skip("this binary has no kvm");
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(kvm_cases); i++) {
+        const KvmCase *c = &kvm_cases[i];
+        g_autofree char *args = g_strdup_printf("-M none %s", c->args);
+        g_autofree char *err = NULL;
+
+        if (c->fault) {
+            g_setenv("FERRY_KVM_FAULT", c->fault, true);
+        }
+        g_assert_cmpint(qtest_run(args, NULL, &err), ==, 1);
+        g_unsetenv("FERRY_KVM_FAULT");
+        for (size_t w = 0; w < 2 && c->words[w]; w++) {
+            /* Where there is none, no option is looked at. */
+            if (!strstr(err, c->words[w]) &&
+                (c->fault || !strstr(err, "/dev/kvm"))) {
+                g_error("%s: '%s' is not in: %s", args, c->words[w], err);
+            }
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -185,5 +244,6 @@ int main(int argc, char **argv)
     g_test_add_func("/cmdline/accepted", test_good);
     g_test_add_func("/cmdline/output", test_output);
     g_test_add_func("/cmdline/accel-fallback", test_accel_fallback);
+    g_test_add_func("/cmdline/kvm", test_kvm);
     return g_test_run();
 }

@@ -89,6 +89,11 @@ asm(".pushsection .rodata\n"
     "    outb %al, $0xf4\n"
     "    jmp 1b\n"
     ".balign 64\n"
+    /* MINI_HALT */
+    "1:  incq (%rdi)\n"
+    "    hlt\n"
+    "    jmp 1b\n"
+    ".balign 64\n"
     "mini_programs_end:\n"
     ".popsection\n");
 
@@ -254,27 +259,28 @@ void mini_load(void)
 
 /* ---- a vCPU ---- */
 
-static struct kvm_segment segment(uint16_t selector, uint8_t type, bool code)
+static struct kvm_segment segment(uint16_t selector, uint8_t type, bool code,
+                                  unsigned cpl)
 {
     return (struct kvm_segment){ .limit = 0xffffffff,
-                                 .selector = selector,
+                                 .selector = (selector & ~3) | cpl,
                                  .type = type,
                                  .present = 1,
-                                 .dpl = 3,
+                                 .dpl = cpl,
                                  .db = !code,
                                  .s = 1,
                                  .l = code,
                                  .g = 1 };
 }
 
-static void set_mode(KvmVcpu *v)
+static void set_mode(KvmVcpu *v, unsigned cpl)
 {
     struct kvm_mp_state mp = { .mp_state = KVM_MP_STATE_RUNNABLE };
     struct kvm_sregs s;
 
     g_assert_cmpint(kvm_vcpu_ioctl(v, KVM_GET_SREGS, &s), >=, 0);
-    s.cs = segment(SEL_CODE, 11, true);
-    s.ds = s.es = s.ss = s.fs = s.gs = segment(SEL_DATA, 3, false);
+    s.cs = segment(SEL_CODE, 11, true, cpl);
+    s.ds = s.es = s.ss = s.fs = s.gs = segment(SEL_DATA, 3, false, cpl);
     s.gdt.base = GDT_ADDR;
     s.gdt.limit = 47;
     s.tr = (struct kvm_segment){ .base = TSS_ADDR,
@@ -304,7 +310,7 @@ void mini_start(KvmVcpu *v, MiniProgram program, uint64_t rdi, uint64_t rsi,
                           .rdx = rdx,
                           .rcx = rcx };
 
-    set_mode(v);
+    set_mode(v, program == MINI_HALT ? 0 : 3);
     g_assert_cmpint(kvm_vcpu_ioctl(v, KVM_SET_REGS, &r), >=, 0);
 }
 

@@ -45,6 +45,7 @@ typedef enum MiniProgram {
     MINI_COUNT, /* rdx times (0: for ever): add 1 to 8 bytes at rdi */
     MINI_ORDER, /* for ever: a store to each page of what the two words at rdi
                    say (address, bytes); through, until it runs again */
+    MINI_HALT,  /* at CPL 0, for ever: add 1 to 8 bytes at rdi, HLT */
 } MiniProgram;
 
 /* Have @v start @program with these registers. Out of KVM_RUN. */

@@ -5,9 +5,11 @@
  */
 #include "qemu/osdep.h"
 
+#include <json-c/json.h>
 #include <sys/eventfd.h>
 
 #include "accel/kvm.h"
+#include "qapi/json.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
@@ -327,6 +329,163 @@ static void test_broken(void)
     vm_stop(RUN_STATE_PAUSED);
 }
 
+/* ---- exits that this kernel will not give us at will ---- */
+
+static void gather(void *opaque, const char *text)
+{
+    g_string_append(opaque, text);
+}
+
+typedef struct ForgedExit {
+    const char *name;
+    uint32_t reason;
+    void (*fill)(struct kvm_run *run); /* NULL: nothing to fill */
+    RunState state;
+    const char *words; /* in what is reported */
+} ForgedExit;
+
+static void fill_emulation(struct kvm_run *run)
+{
+    run->internal.suberror = KVM_INTERNAL_ERROR_EMULATION;
+    run->internal.ndata = 2;
+    run->internal.data[0] = 0xabc;
+    run->internal.data[1] = 0x12;
+}
+
+static void fill_too_much(struct kvm_run *run)
+{
+    run->internal.suberror = 4711;
+    run->internal.ndata = 1000; /* more than there is */
+}
+
+static void fill_entry(struct kvm_run *run)
+{
+    run->fail_entry.hardware_entry_failure_reason = 0x80000021;
+}
+
+static void fill_hw(struct kvm_run *run)
+{
+    run->hw.hardware_exit_reason = 0x99;
+}
+
+static void fill_crash(struct kvm_run *run)
+{
+    run->system_event.type = KVM_SYSTEM_EVENT_CRASH;
+}
+
+static void fill_event(struct kvm_run *run)
+{
+    run->system_event.type = 99;
+}
+
+static const ForgedExit forged[] = {
+    { "emulation", KVM_EXIT_INTERNAL_ERROR, fill_emulation,
+      RUN_STATE_INTERNAL_ERROR,
+      "cannot emulate (suberror 1, data 0xabc 0x12)" },
+    { "suberror", KVM_EXIT_INTERNAL_ERROR, fill_too_much,
+      RUN_STATE_INTERNAL_ERROR, "suberror 4711" },
+    { "fail-entry", KVM_EXIT_FAIL_ENTRY, fill_entry, RUN_STATE_INTERNAL_ERROR,
+      "refuses its state (hardware reason 0x80000021)" },
+    { "hardware", KVM_EXIT_UNKNOWN, fill_hw, RUN_STATE_INTERNAL_ERROR,
+      "hardware reason 0x99" },
+    { "number", 12345, NULL, RUN_STATE_INTERNAL_ERROR, "exit 12345" },
+    { "event", KVM_EXIT_SYSTEM_EVENT, fill_event, RUN_STATE_INTERNAL_ERROR,
+      "unknown system event 99" },
+    { "crash", KVM_EXIT_SYSTEM_EVENT, fill_crash, RUN_STATE_GUEST_PANICKED,
+      "has crashed" },
+};
+
+static void forge(const ForgedExit *f)
+{
+    g_autoptr(GString) said = g_string_new(NULL);
+    KvmVcpu *v = kvm_vcpu(cpus[0]);
+
+    restart_all();
+    vm_prepare_start(); /* running, but for the vCPUs */
+    memset(&v->run->internal, 0, 64);
+    v->run->exit_reason = f->reason;
+    if (f->fill) {
+        f->fill(v->run);
+    }
+    error_report_set_monitor(gather, said);
+    g_assert_cmpint(kvm_handle_exit(v), ==, KVM_LEAVE);
+    error_report_set_monitor(NULL, NULL);
+    g_assert_cmpint(runstate_get(), ==, f->state);
+    if (!strstr(said->str, f->words)) {
+        g_error("%s: '%s' is not in: %s", f->name, f->words, said->str);
+    }
+    runstate_set(RUN_STATE_PRELAUNCH);
+}
+
+static void test_forged_exits(void)
+{
+    KvmVcpu *v = kvm_vcpu(cpus[0]);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(forged); i++) {
+        forge(&forged[i]);
+    }
+    v->run->exit_reason = KVM_EXIT_HYPERCALL;
+    v->run->hypercall.ret = 0;
+    g_assert_cmpint(kvm_handle_exit(v), ==, KVM_GO_ON);
+    g_assert_cmpint((int)v->run->hypercall.ret, ==, -ENOSYS);
+    restart_all();
+    vm_start();
+    wait_for_progress(0);
+    vm_stop(RUN_STATE_PAUSED);
+}
+
+/* ---- without an irqchip ---- */
+
+/* HLT is ours then: the vCPU sleeps until an interrupt comes. */
+static void test_halt(void)
+{
+    for (int i = 0; i < NR_CPUS; i++) {
+        mini_starts[i] = (MiniStart){ MINI_HALT, counter_of(i), 0, 0, 0 };
+        stq_le_phys(&address_space_memory, counter_of(i), 0);
+    }
+    cpu_synchronize_all_post_reset();
+    vm_start();
+    for (int i = 0; i < NR_CPUS; i++) {
+        while (count(i) == 0) {
+            sleep_ms(1);
+        }
+    }
+    for (unsigned n = 0; n < 20; n++) {
+        uint64_t asleep;
+
+        sleep_ms(5);
+        asleep = count(0);
+        sleep_ms(2);
+        g_assert_cmpuint(count(0), ==, asleep);
+        /* As long as it is requested there is no sleep. */
+        cpu_interrupt(cpus[0], CPU_INTERRUPT_HARD);
+        while (count(0) < asleep + 3) {
+            sleep_ms(1);
+        }
+        cpu_reset_interrupt(cpus[0], CPU_INTERRUPT_HARD);
+    }
+    g_assert_cmpuint(count(1), ==, 1);
+    g_assert_cmpuint(cpus[1]->halted, ==, 1);
+    vm_stop(RUN_STATE_PAUSED);
+    for (int i = 0; i < NR_CPUS; i++) {
+        cpus[i]->halted = 0;
+    }
+}
+
+static void test_no_irqchip(void)
+{
+    Error *err = NULL;
+
+    g_assert_false(accel_has_gsi());
+    g_assert_false(accel_send_msi(0xfee00000, 0x51, &err));
+    g_assert_nonnull(strstr(error_get_pretty(err), "kernel-irqchip=off"));
+    g_clear_pointer(&err, error_free);
+    g_assert_cmpint(accel_route_add(0xfee00000, 0x51, &err), ==, -1);
+    g_clear_pointer(&err, error_free);
+    g_assert_false(accel_irqfd_add(3, 0, -1, &err));
+    g_clear_pointer(&err, error_free);
+}
+
 /* ---- doorbells and coalesced stores ---- */
 
 typedef struct Device {
@@ -612,15 +771,20 @@ static void test_skip(void)
     g_test_skip(mini_unusable());
 }
 
-static void make_cpus(void)
+/* @off: kernel-irqchip=off */
+static void make_cpus(bool off)
 {
+    g_autoptr(json_object) props = json_object_new_object();
+
+    json_object_object_add(props, "kernel-irqchip",
+                           json_object_new_string(off ? "off" : "on"));
     qom_register_types();
     accel_register_types();
     cpu_register_types();
     kvm_accel_register_types();
     mini_cpu_register_type();
     mini_init();
-    g_assert_true(accel_try("kvm", NULL, NULL, &error_abort));
+    g_assert_true(accel_try("kvm", props, NULL, &error_abort));
     mini_ram(&ram, "ram", 0, RAM_BYTES);
     mini_load();
     for (int i = 0; i < NR_CPUS; i++) {
@@ -631,6 +795,7 @@ static void make_cpus(void)
 
 int TSA_NO_CHECK main(int argc, char **argv)
 {
+    bool off = getenv("KVM_TEST_IRQCHIP_OFF");
     int ret;
 
     g_test_init(&argc, &argv, NULL);
@@ -638,7 +803,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
         g_test_add_func("/kvm/cpus", test_skip);
         return g_test_run();
     }
-    make_cpus();
+    make_cpus(off);
     g_test_add_func("/kvm/cpus/start-and-stop", test_start_and_stop);
     g_test_add_func("/kvm/cpus/work-in-a-kick-storm",
                     test_work_in_a_kick_storm);
@@ -648,11 +813,17 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/kvm/cpus/shutdown-resets", test_shutdown_resets);
     g_test_add_func("/kvm/cpus/run-fails", test_run_fails);
     g_test_add_func("/kvm/cpus/broken", test_broken);
+    g_test_add_func("/kvm/cpus/forged-exits", test_forged_exits);
     g_test_add_func("/kvm/irq/doorbell", test_doorbell);
     g_test_add_func("/kvm/irq/coalesced", test_coalesced);
-    g_test_add_func("/kvm/irq/msi", test_msi);
-    g_test_add_func("/kvm/irq/lines", test_lines);
-    g_test_add_func("/kvm/irq/second-vm", test_second_vm);
+    if (off) {
+        g_test_add_func("/kvm/irq/halt", test_halt);
+        g_test_add_func("/kvm/irq/none", test_no_irqchip);
+    } else {
+        g_test_add_func("/kvm/irq/msi", test_msi);
+        g_test_add_func("/kvm/irq/lines", test_lines);
+        g_test_add_func("/kvm/irq/second-vm", test_second_vm);
+    }
     ret = g_test_run();
     cpus_shutdown();
     bql_unlock();

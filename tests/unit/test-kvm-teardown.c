@@ -52,6 +52,9 @@ static void reaper_begin(Reaper *r)
     *r = (Reaper){ 0 };
     qemu_thread_create(&r->thread, "reap", reap, r, QEMU_THREAD_JOINABLE,
                        &error_abort);
+    while (!atomic_load(&r->reaps)) {
+        sched_yield();
+    }
 }
 
 static void reaper_end(Reaper *r)
@@ -129,7 +132,6 @@ static void one_life(void)
         v->cs->accel_data = NULL;
         kvm_vcpu_free(v);
     }
-    g_assert_cmpuint(atomic_load(&r.reaps), >, 0);
     reaper_end(&r);
     check_pages();
     memory_global_dirty_log_stop(GLOBAL_DIRTY_MIGRATION);
