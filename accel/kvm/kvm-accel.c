@@ -32,6 +32,7 @@ typedef struct KvmState {
     OnOffSplit irqchip;
     uint64_t slot_bytes;
     /* Constant after init_machine. */
+    bool has_device; /* it has opened /dev/kvm */
     KvmVm *vm;
 } KvmState;
 
@@ -73,8 +74,12 @@ static bool kvm_init_machine(AccelState *as, MachineState *ms, Error **errp)
                            .irqchip = irqchip_kind(s->irqchip),
                            .slot_bytes = s->slot_bytes };
 
-    if (!kvm_dev_open(errp) || !kvm_caps_probe(errp) ||
-        !kvm_arch_check_host(errp) || !check_options(s, errp)) {
+    if (!kvm_dev_open(errp)) {
+        return false;
+    }
+    s->has_device = true;
+    if (!kvm_caps_probe(errp) || !kvm_arch_check_host(errp) ||
+        !check_options(s, errp)) {
         return false;
     }
     get_system_memory();
@@ -92,7 +97,10 @@ static bool kvm_init_machine(AccelState *as, MachineState *ms, Error **errp)
     return true;
 }
 
-/* It was not to be: another accelerator is tried. */
+/*
+ * It was not to be, and another accelerator is tried; or it was made to be
+ * looked at, while the real one runs.
+ */
 static void kvm_accel_finalize(Object *obj)
 {
     KvmState *s = kvm_state(obj);
@@ -100,7 +108,9 @@ static void kvm_accel_finalize(Object *obj)
     if (s->vm) {
         kvm_vm_free(s->vm);
     }
-    kvm_dev_close();
+    if (s->has_device) {
+        kvm_dev_close();
+    }
 }
 
 static void kvm_accel_class_init(ObjectClass *oc, const void *data)

@@ -93,7 +93,7 @@ void kvm_slots_retry(KvmVm *vm)
 static void on_commit(MemoryListener *listener)
 {
     FlatView *view = address_space_get_flatview(listener->address_space);
-    g_autoptr(GArray) old = layout.ranges;
+    GArray *old = layout.ranges;
 
     layout.ranges = ranges_new();
     for (guint i = 0; i < layout.addresses->len; i++) {
@@ -104,6 +104,7 @@ static void on_commit(MemoryListener *listener)
     for (guint i = 0; i < layout.vms->len; i++) {
         kvm_slots_retry(layout.vms->pdata[i]);
     }
+    g_array_unref(old);
 }
 
 static MemoryListener kvm_listener = {
