@@ -57,8 +57,34 @@ ARCHS = {
 }
 
 
+class RemoteWords:
+    """64-bit words of another process's anonymous mapping of @size bytes."""
+
+    def __init__(self, pid, size):
+        self.fd = os.open('/proc/%d/mem' % pid, os.O_RDWR)
+        with open('/proc/%d/maps' % pid) as f:
+            found = [r for r in (line.split() for line in f)
+                     if len(r) == 5 and self.size_of(r[0]) == size]
+        if len(found) != 1:
+            raise LabError('which mapping is the RAM of %d?' % pid)
+        self.base = int(found[0][0].split('-')[0], 16)
+
+    @staticmethod
+    def size_of(area):
+        begin, end = area.split('-')
+        return int(end, 16) - int(begin, 16)
+
+    def __getitem__(self, i):
+        return int.from_bytes(os.pread(self.fd, 8, self.base + 8 * i),
+                              'little')
+
+    def __setitem__(self, i, value):
+        os.pwrite(self.fd, value.to_bytes(8, 'little'), self.base + 8 * i)
+
+
 class Vm(Machine):
-    """A machine whose RAM is a shared file, so that it can be seen here."""
+    """A machine whose RAM is a shared file, so that it can be seen here; or
+    of its own, where tracking must see all who write (pagemap)."""
 
     def __init__(self, lab, name, binary, *more, machine=None, ram_mib=256,
                  cpus=1, accel=None):
@@ -66,15 +92,18 @@ class Vm(Machine):
         machine = machine or arch.machine
         self.name, self.cpus, self.ram_mib = name, cpus, ram_mib
         self.ram_base, self.log = arch.ram_base, None
+        private = 'dirty-tracking=pagemap' in accel
         self.ram_path = os.path.join(lab.ram_folder, name + '.ram')
-        with open(self.ram_path, 'w+b') as f:
-            f.truncate(ram_mib << 20)
-            self.ram = memoryview(mmap.mmap(f.fileno(), ram_mib << 20))
-        self.words = self.ram.cast('Q')
+        if not private:
+            with open(self.ram_path, 'w+b') as f:
+                f.truncate(ram_mib << 20)
+                self.ram = memoryview(mmap.mmap(f.fileno(), ram_mib << 20))
+            self.words = self.ram.cast('Q')
         self.waits, self.waited, self.known = [], 0, None
         args = ['-name', name + ',debug-threads=on',
                 '-M', machine + ',memory-backend=ram',
                 '-accel', accel, '-m', '%dM' % ram_mib, '-object',
+                'memory-backend-ram,id=ram,size=%dM' % ram_mib if private else
                 'memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s'
                 % (ram_mib, self.ram_path), '-nodefaults']
         if machine != 'none':
@@ -89,6 +118,8 @@ class Vm(Machine):
             super().__init__(binary, *args, *more)
         except (OSError, EOFError, ValueError) as e:
             raise LabError('%s (%s) did not start: %s' % (name, binary, e))
+        if private:
+            self.words = RemoteWords(self.proc.pid, ram_mib << 20)
 
     def set_migration(self, capabilities=(), **parameters):
         """Capabilities to switch on, parameters with _ for -."""
@@ -204,6 +235,9 @@ class Vm(Machine):
         for fd in self.waits:
             os.close(fd)
         self.waits = []
+        if isinstance(self.words, RemoteWords):
+            os.close(self.words.fd)
+            self.words = None
         if self.proc.poll() is None:
             try:
                 self.send_text(json.dumps({'execute': 'quit'}) + '\n')
@@ -437,22 +471,29 @@ def engines_of(lab):
             for e in engines if e['available'] and e['name'] != 'auto']
 
 
+def tracks_with(lab, accel, engine):
+    """Whether our binary with @accel starts here, and tracks by @engine."""
+    try:
+        vm = lab.start(lab.ours, ram_mib=64, accel=accel)
+        found = vm.cmd('query-dirty-tracking')['engine']
+        lab.stop(vm)
+    except LabError:
+        return False
+    return found == engine
+
+
 def tracked(lab):
     """Ours and the peer for each name of --tracking, side by side: bitmap,
     ringN (rings of N entries), or what else our binary has."""
-    try:
-        there = {e.name for e in engines_of(lab)}
-    except LabError as e:
-        print(e)
-        there = set()
     found = []
     for name in lab.tracking:
         ring = name[4:] if name.startswith('ring') else None
-        if (ring and 'ring' or name) in there:
+        engine = 'ring' if ring else name
+        accel = '%s,dirty-tracking=%s' % (lab.accel, engine)
+        accel += ',dirty-ring-size=' + ring if ring else ''
+        if tracks_with(lab, accel, engine):
             found.append(Kind(
-                'ours ' + name, lab.ours, '%s,dirty-tracking=%s' % (
-                    lab.accel, 'ring,dirty-ring-size=' + ring if ring
-                    else name),
+                'ours ' + name, lab.ours, accel,
                 'peer ' + ('bitmap' if name == 'pagemap' else name)))
         else:
             print('left out: our binary has no %s here' % name)

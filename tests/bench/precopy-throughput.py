@@ -120,7 +120,8 @@ def main():
     size = o.size << 20
     runs = {}
     with report.lab(o) as lab:
-        who = [None] + lab_module.kinds(lab, o.engines)
+        who = [None] + [k for k in lab_module.kinds(lab, o.engines)
+                        if 'pagemap' not in k.accel]  # not of a file
         for i in out.in_time(range(o.runs)):
             for kind in who[i % len(who):] + who[:i % len(who)]:
                 run = migration(lab, kind, noise, o) if kind else \

@@ -460,9 +460,8 @@ static void end_well(MigrationPair *p)
     check_success(p);
 }
 
-static void run(gconstpointer data)
+void migration_test_run(const MigrationTest *t)
 {
-    const MigrationTest *t = data;
     MigrationPair *p;
 
     if (t->own_only &&
@@ -506,6 +505,11 @@ static void run(gconstpointer data)
     qtest_quit(p->src);
     p->src = NULL;
     migration_pair_free(p);
+}
+
+static void run(gconstpointer test)
+{
+    migration_test_run(test);
 }
 
 void migration_test_add(const MigrationTest *test)

@@ -98,6 +98,8 @@ struct MigrationPair {
 
 /* Add to glib's list of tests. @test must live on. */
 void migration_test_add(const MigrationTest *test);
+/* The same at once, for a test that is made up as it runs. */
+void migration_test_run(const MigrationTest *test);
 /* 0 or glib's result; reads the environment. */
 int migration_test_main(int argc, char **argv, void (*add)(void));
 
