@@ -11,6 +11,7 @@
 #include "kvm-caps.h"
 #include "kvm-layout.h"
 #include "kvm-slots.h"
+#include "trace-kvm.h"
 
 struct KvmSlots {
     /* Constant. */
@@ -244,6 +245,7 @@ static bool make_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
     s->by_id->pdata[slot->id] = slot;
     g_ptr_array_add(s->slots, slot);
     s->stats.made++;
+    trace_kvm_slot_made(slot->id, slot->gpa, slot->npages, slot->flags);
     call_made(s, slot);
     return true;
 }
@@ -262,6 +264,7 @@ static bool remove_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
     s->by_id->pdata[slot->id] = NULL;
     g_ptr_array_remove(s->slots, slot);
     s->stats.removed++;
+    trace_kvm_slot_gone(slot->id, slot->gpa, slot->npages);
     slot_free(slot);
     return true;
 }
@@ -387,6 +390,7 @@ bool kvm_slots_apply(KvmVm *vm, const GArray *layout, Error **errp)
         return true;
     }
     gate = any_overlap(gone, wanted) || any_logged(gone) || any_logged(wanted);
+    trace_kvm_slots_applied(gone->len, wanted->len, gate);
     if (gate) {
         kvm_gate_close(vm);
     }
@@ -450,6 +454,7 @@ static bool set_slot_logging(KvmSlots *s, KvmSlot *slot, bool on, Error **errp)
     }
     slot->flags = flags;
     s->stats.log_toggles++;
+    trace_kvm_slot_logging(slot->id, on);
     if (!on) {
         call_log_changed(s, slot, false);
     }

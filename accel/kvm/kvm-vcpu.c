@@ -16,6 +16,7 @@
 #include "kvm-arch.h"
 #include "kvm-caps.h"
 #include "kvm-irqchip.h"
+#include "trace-kvm.h"
 #include "kvm-trackers.h"
 
 /* Ends KVM_RUN of the thread it is sent to. Ours alone: glib uses none. */
@@ -71,6 +72,7 @@ KvmVcpu *kvm_vcpu_new(KvmVm *vm, unsigned long id, CPUState *cs, Error **errp)
         kvm_vcpu_free(v);
         return NULL;
     }
+    trace_kvm_vcpu_made(id);
     QEMU_LOCK_GUARD(&vm->lock);
     g_ptr_array_add(vm->vcpus, v);
     return v;
@@ -209,6 +211,9 @@ int kvm_vcpu_run(KvmVcpu *v)
     v->io_pending = ret == 0 && exit_needs_completion(v->run->exit_reason);
     leave(v);
     atomic_fetch_add_explicit(&v->exits, 1, memory_order_relaxed);
+    if (ret == 0) {
+        trace_kvm_exit(v->id, v->run->exit_reason);
+    }
     kvm_arch_post_run(v);
     kvm_coalesced_flush(v);
     return ret < 0 ? ret : 0;

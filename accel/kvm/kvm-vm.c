@@ -3,11 +3,13 @@
 #include "qemu/osdep.h"
 
 #include "qemu/error.h"
+#include "qemu/timer.h"
 
 #include "kvm-arch.h"
 #include "kvm-caps.h"
 #include "kvm-irqchip.h"
 #include "kvm-slots.h"
+#include "trace-kvm.h"
 
 static _Atomic(KvmVm *) current_vm; /* the machine's: one per process */
 
@@ -182,6 +184,8 @@ void kvm_vm_free(KvmVm *vm)
 
 void kvm_gate_close(KvmVm *vm)
 {
+    int64_t begin_ns = get_clock();
+
     /* Sequentially consistent: pairs with enter() and leave() of a vCPU. */
     atomic_fetch_add(&vm->gate, 1);
     QEMU_LOCK_GUARD(&vm->lock);
@@ -195,6 +199,7 @@ void kvm_gate_close(KvmVm *vm)
             qemu_cond_wait(&vm->changed, &vm->lock);
         }
     }
+    trace_kvm_gate_closed(get_clock() - begin_ns);
 }
 
 void kvm_gate_open(KvmVm *vm)
@@ -209,6 +214,7 @@ void kvm_gate_open(KvmVm *vm)
 
 void kvm_vm_set_broken(KvmVm *vm, const char *why, bool for_good)
 {
+    trace_kvm_broken(why);
     QEMU_LOCK_GUARD(&vm->lock);
     if (!vm->broken_for_good && g_strcmp0(vm->broken_why, why)) {
         g_free(vm->broken_why);

@@ -30,7 +30,7 @@ def compile_one(path, tree, build, flags):
     """What the compiler says; '' if it has nothing to complain of."""
     dirs = [os.path.join(tree, 'include'), os.path.join(tree, 'accel/kvm'),
             build] + [os.path.join(build, d) for d in
-                      ('qapi', 'target/arm', 'system')]
+                      ('qapi', 'target/arm', 'system', 'accel')]
     out = subprocess.run(
         [COMPILER, '-c', '-o', '/dev/null', '-O1', '-std=gnu11',
          '-D_GNU_SOURCE', '-DTEST_DATA_DIR="data"', '-fno-strict-aliasing'] + WARNINGS +
