@@ -227,10 +227,135 @@ static void test_parameter_not_possible(void)
     qtest_quit(s);
 }
 
+/* ---- KVM: skipped where it cannot be had ---- */
+
+static bool skip_kvm(void)
+{
+    bool usable = access("/dev/kvm", R_OK | W_OK) == 0;
+
+    if (!usable) {
+        g_test_skip("/dev/kvm is not there, or not for us");
+    }
+    return !usable;
+}
+
+static const BadOption kvm_bad_options[] = {
+    { "dirty-tracking=dbm", { "'dbm' is not possible", "does not offer" } },
+    { "dirty-tracking=pagemap,dirty-ring-size=4096",
+      { "dirty-ring-size=4096", "dirty-tracking=pagemap", "contradicts" } },
+    { "dirty-ring-size=3000", { "3000", "power of two from 256 to 65536" } },
+};
+
+static void test_kvm_bad_options(void)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(kvm_bad_options) && !skip_kvm(); i++) {
+        const BadOption *b = &kvm_bad_options[i];
+        g_autofree char *args = g_strdup_printf("-M q35 -accel kvm,%s",
+                                                b->props);
+        g_autofree char *err = NULL;
+
+        g_assert_cmpint(qtest_run(args, NULL, &err), ==, 1);
+        for (unsigned k = 0; k < ARRAY_SIZE(b->words) && b->words[k]; k++) {
+            assert_words(err, b->words[k]);
+        }
+    }
+}
+
+static const GoodOption kvm_good_options[] = {
+    { "", "auto", "bitmap", 0, false },
+    { ",dirty-tracking=bitmap", "bitmap", "bitmap", 0, false },
+    { ",dirty-ring-size=256", "ring", "ring", 256, true },
+    { ",dirty-tracking=ring", "ring", "ring", 65536, true },
+    { ",dirty-tracking=pagemap", "pagemap", "pagemap", 0, false },
+    { ",slot-size=1M", "auto", "bitmap", 0, false },
+};
+
+/* Of the two that a kernel VM logs by, one; and never dbm. */
+static void test_kvm_good_options(void)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(kvm_good_options) && !skip_kvm(); i++) {
+        const GoodOption *g = &kvm_good_options[i];
+        QTestState *s = qtest_startf("-M q35 -m 32 -smp 2 -S -accel kvm%s",
+                                     g->props);
+        json_object *r = qtest_qmp_ok(s, "{'execute':'query-dirty-tracking'}");
+
+        g_assert_cmpstr(json_path_str(r, "accelerator"), ==, "kvm");
+        g_assert_cmpstr(json_path_str(r, "mode"), ==, g->mode);
+        g_assert_cmpstr(json_path_str(r, "engine"), ==, g->engine);
+        if (g->ring_is_possible) {
+            g_assert_true(json_path_bool(r, "engines.1.available"));
+        }
+        g_assert_cmpstr(json_path_str(r, "engines.2.name"), ==, "dbm");
+        g_assert_false(json_path_bool(r, "engines.2.available"));
+        assert_words(json_path_str(r, "engines.2.reason"), "capability");
+        g_assert_cmpstr(json_path_str(r, "engines.3.name"), ==, "pagemap");
+        if (g->entries) {
+            g_assert_cmpint(json_path_int(r, "rings.size"), ==, g->entries);
+        }
+        json_object_put(r);
+        qtest_quit(s);
+    }
+}
+
+/* Whose pages are they? Without an answer there is no limit. */
+static void test_kvm_limit(void)
+{
+    g_autofree char *desc = NULL;
+    QTestState *s;
+
+    if (skip_kvm()) {
+        return;
+    }
+    s = qtest_start("-M q35 -m 32 -S -accel kvm,dirty-tracking=bitmap");
+    desc = qtest_qmp_fail(s, "{'execute':'set-vcpu-dirty-limit',"
+                             "'arguments':{'dirty-rate':10}}");
+    assert_words(desc, "'bitmap' does not tell");
+    qtest_quit(s);
+    s = qtest_start("-M q35 -m 32 -S -accel kvm,dirty-ring-size=4096");
+    json_object_put(qtest_qmp_ok(s, "{'execute':'set-vcpu-dirty-limit',"
+                                    "'arguments':{'dirty-rate':10}}"));
+    assert_engine(s, "ring", "dirty-limit");
+    json_object_put(qtest_qmp_ok(s, "{'execute':'cancel-vcpu-dirty-limit'}"));
+    assert_engine(s, "ring", NULL);
+    qtest_quit(s);
+}
+
+/* Memory that others may write to: not by asking about this process. */
+static void test_kvm_shared_file(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("dirty-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "ram", NULL);
+    json_object *r;
+    QTestState *s;
+
+    if (skip_kvm()) {
+        rmdir(dir);
+        return;
+    }
+    s = qtest_startf("-M q35,memory-backend=m -m 32 -S -accel kvm "
+                     "-object memory-backend-file,id=m,size=32M,share=on,"
+                     "mem-path=%s",
+                     path);
+    r = qtest_qmp_ok(s, "{'execute':'query-dirty-tracking'}");
+    g_assert_false(json_path_bool(r, "engines.3.available"));
+    json_object_put(r);
+    set_fails(s, "pagemap", "");
+    qtest_quit(s);
+    unlink(path);
+    rmdir(dir);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dirty-tracking/qtest-accel", test_qtest_accel);
+    if (qtest_has_accel("kvm")) {
+        g_test_add_func("/dirty-tracking/kvm/bad", test_kvm_bad_options);
+        g_test_add_func("/dirty-tracking/kvm/good", test_kvm_good_options);
+        g_test_add_func("/dirty-tracking/kvm/limit", test_kvm_limit);
+        g_test_add_func("/dirty-tracking/kvm/shared-file",
+                        test_kvm_shared_file);
+    }
     if (qtest_has_accel("tcg")) {
         g_test_add_func("/dirty-tracking/options/bad", test_bad_options);
         g_test_add_func("/dirty-tracking/options/good", test_good_options);
