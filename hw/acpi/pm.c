@@ -426,8 +426,8 @@ static void piix4_class_init(ObjectClass *oc, const void *data)
 }
 
 static const Property acpi_pm_props[] = {
-    DEFINE_PROP_BOOL("disable_s3", AcpiPmState, disable_s3, false),
-    DEFINE_PROP_BOOL("disable_s4", AcpiPmState, disable_s4, false),
+    DEFINE_PROP_UINT8("disable_s3", AcpiPmState, disable_s3, 0),
+    DEFINE_PROP_UINT8("disable_s4", AcpiPmState, disable_s4, 0),
     DEFINE_PROP_END_OF_LIST(),
 };
 

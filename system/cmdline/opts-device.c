@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options about devices: -device, -drive, -hda, -rtc, -bios. */
+/* Options about devices: -device, -drive, -hda, -bios, -boot, -rtc. */
 #include "qemu/osdep.h"
 
 #include "cmdline.h"
 #include "qapi/keyval.h"
+#include "qemu/cutils.h"
 #include "target.h"
 
 static bool parse_device(Options *o, const char *arg, Error **errp)
@@ -31,6 +32,40 @@ static bool parse_hda(Options *o, const char *arg, Error **errp)
 static bool parse_bios(Options *o, const char *arg, Error **errp)
 {
     options_set_machine(o, "firmware", arg);
+    return true;
+}
+
+/* There is one order, and nothing else is ever tried: what is so may be said. */
+static bool parse_boot(Options *o, const char *arg, Error **errp)
+{
+    g_autoptr(json_object) v = NULL;
+
+    if (!options_merge(&v, arg, "order", "boot options: order, strict, menu",
+                       errp)) {
+        return false;
+    }
+    json_object_object_foreach(v, key, value)
+    {
+        const char *text = json_object_get_string(value);
+        bool on = false;
+
+        if (g_str_equal(key, "order") && g_str_equal(text, "c")) {
+            continue;
+        }
+        if (g_str_equal(key, "strict") || g_str_equal(key, "menu")) {
+            if (!qemu_parse_bool(key, text, &on, errp)) {
+                return false;
+            }
+            if (!on || g_str_equal(key, "strict")) {
+                continue;
+            }
+        }
+        error_setg(errp,
+                   "'%s=%s' is not supported: -kernel is booted, or the first "
+                   "disk (c)",
+                   key, text);
+        return false;
+    }
     return true;
 }
 
@@ -75,6 +110,8 @@ const CmdOption opts_device[] = {
     { "hda", "FILE", "the same as -drive file=FILE,index=0", parse_hda },
     { "bios", "FILE", "firmware to run instead of booting by the machine",
       parse_bios },
+    { "boot", "[order=c][,strict=on|off][,menu=off]",
+      "what is booted: there is no other order than this", parse_boot },
     { "rtc", "[base=utc|localtime|DATE][,clock=host|rt|vm][,driftfix=none]",
       "what the real-time clock shows and which clock drives it", parse_rtc },
     { NULL },

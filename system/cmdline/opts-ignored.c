@@ -22,8 +22,9 @@ static bool only_none(Options *o, const char *arg, Error **errp)
 }
 
 const CmdOption opts_ignored[] = {
-    { "L", "DIR", "where firmware is looked for: no machine has any", ignore },
+    { "L", "DIR", "where firmware is looked for: -bios names a file", ignore },
     { "no-user-config", NULL, "no configuration file is ever read", ignore },
+    { "snapshot", NULL, "disks are never written", ignore },
     { "audio", "none", "no machine has sound", only_none },
     { "vga", "none", "no machine has a display", only_none },
     { "net", "none", "no machine has a network", only_none },

@@ -294,6 +294,13 @@ static void test_elf_entry(void)
     qtest_quit(s);
 }
 
+static void test_bad_order(void)
+{
+    expect_refusal("-M q35 -boot d", "'order=d' is not supported");
+    expect_refusal("-M q35 -boot menu=on", "'menu=on' is not supported");
+    expect_refusal("-M q35 -boot once=c", "'once=c' is not supported");
+}
+
 static void test_bad_elf(void)
 {
     uint8_t elf[ELF_SIZE];
@@ -499,7 +506,8 @@ static void test_waking_vector(void)
 
 static void test_nothing(void)
 {
-    QTestState *s = qtest_start("-M q35 -m 4M");
+    QTestState *s = qtest_start("-M q35 -m 4M -boot strict=on,menu=off "
+                                "-boot c");
 
     expect_regs(s, (const char *const[]){ "HLT=1", NULL });
     qtest_quit(s);
@@ -530,6 +538,7 @@ int main(int argc, char **argv)
     g_test_add_func("/pc-boot/acpi", test_acpi);
     g_test_add_func("/pc-boot/waking-vector", test_waking_vector);
     g_test_add_func("/pc-boot/nothing", test_nothing);
+    g_test_add_func("/pc-boot/order", test_bad_order);
     ret = g_test_run();
     for (const char *const *p =
              (const char *const[]){ "bad", "disk", "pvh", "initrd", "elf", "bz",

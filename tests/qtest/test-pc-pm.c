@@ -233,7 +233,7 @@ static void test_wake_by_pm_timer(void)
 
 static void test_disabled_s3(void)
 {
-    QTestState *s = start("q35 -global ICH9-LPC.disable_s3=on");
+    QTestState *s = start("q35 -global ICH9-LPC.disable_s3=1");
     g_autofree char *words = NULL;
 
     qtest_outw(s, PM1_CNT, S3);

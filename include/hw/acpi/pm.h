@@ -42,7 +42,7 @@ typedef struct AcpiPmState {
     /* Constant after realize. */
     MemoryRegion pm_io, gpe_io, apm_io;
     qemu_irq sci;
-    bool disable_s3, disable_s4; /* properties */
+    uint8_t disable_s3, disable_s4; /* properties; 0: it is there */
     Notifier powerdown, wakeup;
 
     /* Guarded by the BQL; saved. */
