@@ -605,6 +605,24 @@ static void test_coalesced(void)
     device_end(&d);
 }
 
+/* The same for a port. */
+static void test_coalesced_port(void)
+{
+    Device d = { .in_order = true };
+    uint64_t exits;
+
+    memory_region_init_io(&d.mr, NULL, &device_ops, &d, "port", 4);
+    memory_region_add_subregion(get_system_io(), 0x520, &d.mr);
+    g_assert_true(accel_coalesce_add(true, 0x520, 1, &error_abort));
+    exits = atomic_load(&kvm_vcpu(cpus[0])->exits);
+    run_here(MINI_OUT, 0, 20, 0x520);
+    g_assert_cmpuint(atomic_load(&kvm_vcpu(cpus[0])->exits) - exits, ==, 1);
+    g_assert_cmpuint(d.writes, ==, 20);
+    accel_coalesce_remove(true, 0x520, 1);
+    memory_region_del_subregion(get_system_io(), &d.mr);
+    memory_region_destroy(&d.mr);
+}
+
 /* ---- interrupts ---- */
 
 #define APIC_SVR 0xf0
@@ -816,6 +834,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/kvm/cpus/forged-exits", test_forged_exits);
     g_test_add_func("/kvm/irq/doorbell", test_doorbell);
     g_test_add_func("/kvm/irq/coalesced", test_coalesced);
+    g_test_add_func("/kvm/irq/coalesced-port", test_coalesced_port);
     if (off) {
         g_test_add_func("/kvm/irq/halt", test_halt);
         g_test_add_func("/kvm/irq/none", test_no_irqchip);
