@@ -85,7 +85,7 @@ static bool choose_address(const X86BootInfo *info, const uint8_t *p,
         return true;
     }
     if (p[HDR_RELOCATABLE]) {
-        *addr = ROUND_UP(1 * MiB, align);
+        *addr = DIV_ROUND_UP(1 * MiB, align) * align;
         if (*addr < info->below_4g && size <= info->below_4g - *addr) {
             return true;
         }

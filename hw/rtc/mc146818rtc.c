@@ -476,7 +476,9 @@ static bool rtc_post_load(void *opaque, int version_id, Error **errp)
         error_setg(errp, "cmos_index is %u, expected 0 to 127", s->cmos_index);
         return false;
     }
-    if (rtc_running(s)) {
+    if (rtc_running(s) && s->clock == QEMU_CLOCK_REALTIME) {
+        set_time(s, 0); /* that clock means nothing on another host */
+    } else if (rtc_running(s)) {
         int64_t behind = time_from_regs(s) * NS_PER_S -
                          guest_ns(s, clock_now(s));
 
