@@ -116,7 +116,7 @@ static bool select_auto(Error **errp)
     while (ops[1] && !(*ops)->probe(NULL)) {
         ops++;
     }
-    return dirty_tracker_select(*ops, errp);
+    return dirty_tracker_change(*ops, errp);
 }
 
 static void error_set_unknown(DirtyTrackingMode mode, Error **errp)
@@ -139,7 +139,7 @@ static bool select_named(DirtyTrackingMode mode, Error **errp)
         error_set_unknown(mode, errp);
         return false;
     }
-    return dirty_tracker_select(ops, errp);
+    return dirty_tracker_change(ops, errp);
 }
 
 bool dirty_tracking_is_possible(DirtyTrackingMode mode, Error **errp)

@@ -37,10 +37,14 @@ static bool only_users(unsigned users, const char *name, Error **errp)
 bool memory_global_dirty_log_switch(const DirtyTrackerOps *ops, unsigned users,
                                     Error **errp)
 {
-    bool ok;
+    bool move, ok;
 
     assert(bql_locked());
     if (!only_users(users, ops->name, errp)) {
+        return false;
+    }
+    move = dirty_tracker_must_move(ops);
+    if (move && !dirty_tracker_move_prepare(ops, errp)) {
         return false;
     }
     pause_all_vcpus();
@@ -51,5 +55,26 @@ bool memory_global_dirty_log_switch(const DirtyTrackerOps *ops, unsigned users,
         ok = dirty_tracker_replace(ops, errp);
     }
     resume_all_vcpus();
+    if (move) {
+        dirty_tracker_move_finish(ops);
+    }
+    return ok;
+}
+
+bool dirty_tracker_change(const DirtyTrackerOps *ops, Error **errp)
+{
+    bool ok;
+
+    assert(bql_locked());
+    if (dirty_log_all_users() || !dirty_tracker_must_move(ops)) {
+        return dirty_tracker_select(ops, errp);
+    }
+    if (!dirty_tracker_move_prepare(ops, errp)) {
+        return false;
+    }
+    pause_all_vcpus();
+    ok = dirty_tracker_select(ops, errp);
+    resume_all_vcpus();
+    dirty_tracker_move_finish(ops);
     return ok;
 }

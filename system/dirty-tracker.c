@@ -174,6 +174,58 @@ static bool make_ready(const DirtyTrackerOps *ops, Error **errp)
     return true;
 }
 
+/* ---- where the guest has to be ---- */
+
+bool dirty_tracker_must_move(const DirtyTrackerOps *ops)
+{
+    return ops->move && !ops->move->is_there();
+}
+
+static GPtrArray *tracked_blocks(void)
+{
+    GPtrArray *blocks = qemu_ram_blocks_snapshot();
+
+    for (guint i = blocks->len; i-- > 0;) {
+        if (!ram_block_is_tracked(blocks->pdata[i])) {
+            g_ptr_array_remove_index(blocks, i);
+        }
+    }
+    return blocks;
+}
+
+bool dirty_tracker_move_prepare(const DirtyTrackerOps *ops, Error **errp)
+{
+    ERRP_GUARD();
+    g_autoptr(GPtrArray) blocks = tracked_blocks();
+
+    assert(bql_locked());
+    if (!ops->probe(errp)) {
+        error_prepend(errp, "dirty tracking '%s' is not possible: ", ops->name);
+        return false;
+    }
+    if (!ops->move->prepare((RAMBlock *const *)blocks->pdata, blocks->len,
+                            errp)) {
+        error_prepend(errp,
+                      "cannot change dirty tracking to '%s': ", ops->name);
+        return false;
+    }
+    return true;
+}
+
+void dirty_tracker_move_finish(const DirtyTrackerOps *ops)
+{
+    assert(bql_locked());
+    ops->move->finish();
+}
+
+static bool move_failed(const DirtyTrackerOps *ops, Error **errp)
+{
+    error_prepend(errp, "cannot change dirty tracking to '%s': ", ops->name);
+    return false;
+}
+
+/* ---- one for another, nothing armed ---- */
+
 static bool select_alone(const DirtyTrackerOps *ops, Error **errp)
 {
     ERRP_GUARD();
@@ -193,6 +245,10 @@ static bool select_alone(const DirtyTrackerOps *ops, Error **errp)
     }
     if (!make_ready(ops, errp)) {
         return false;
+    }
+    if (dirty_tracker_must_move(ops) &&
+        !(ops->move->save(errp) && ops->move->go(errp))) {
+        return move_failed(ops, errp);
     }
     atomic_store_explicit(&tracker.active, ops, memory_order_release);
     return true;
@@ -260,39 +316,52 @@ static const DirtyTrackerOps dirty_tracker_all = {
     .clean = null_clean,
 };
 
-static GPtrArray *tracked_blocks(void)
+/* Its place for @ops, nothing armed any more. */
+static bool go_and_start(const DirtyTrackerOps *ops, bool move,
+                         GPtrArray *blocks, Error **errp)
 {
-    GPtrArray *blocks = qemu_ram_blocks_snapshot();
+    DirtyTrackerFirst first = DIRTY_TRACKER_FIRST_WRITTEN;
 
-    for (guint i = blocks->len; i-- > 0;) {
-        if (!ram_block_is_tracked(blocks->pdata[i])) {
-            g_ptr_array_remove_index(blocks, i);
-        }
+    if (move && !ops->move->go(errp)) {
+        return move_failed(ops, errp);
     }
-    return blocks;
+    if (blocks->len && !ops->start((RAMBlock *const *)blocks->pdata,
+                                   blocks->len, &first, errp)) {
+        if (move) {
+            ops->move->go_back();
+        }
+        return false;
+    }
+    return true;
 }
 
 static bool replace_alone(const DirtyTrackerOps *ops, Error **errp)
 {
+    ERRP_GUARD();
     const DirtyTrackerOps *old = dirty_tracker_active();
     g_autoptr(GPtrArray) blocks = tracked_blocks();
     RAMBlock *const *rbs = (RAMBlock *const *)blocks->pdata;
     DirtyTrackerFirst first = DIRTY_TRACKER_FIRST_WRITTEN;
-    bool ok;
+    bool move = dirty_tracker_must_move(ops), ok;
 
-    if (ops == old || !make_ready(ops, errp)) {
-        return ops == old;
+    if (ops == old && !move) {
+        return true;
+    }
+    if (!make_ready(ops, errp)) {
+        return false;
     }
     assert(blocks->len == tracker.nr_armed);
+    if (move && !ops->move->save(errp)) {
+        return move_failed(ops, errp);
+    }
     if (blocks->len) {
         old->collect(NULL, 0, 0, 0);
         old->stop(rbs, blocks->len);
     }
-    ok = blocks->len == 0 || ops->start(rbs, blocks->len, &first, errp);
+    ok = go_and_start(ops, move, blocks, errp);
     if (!ok) {
         ops = old;
-        first = DIRTY_TRACKER_FIRST_WRITTEN;
-        if (!ops->start(rbs, blocks->len, &first, NULL)) {
+        if (blocks->len && !ops->start(rbs, blocks->len, &first, NULL)) {
             ops = &dirty_tracker_all;
             ops->start(rbs, blocks->len, &first, NULL);
         }

@@ -72,4 +72,11 @@ bool kvm_arm_gic_put(KvmVm *vm, const KvmGicState *s, Error **errp);
 void kvm_arm_gic_test_change(KvmGicState *s);
 extern const VMStateDescription vmstate_kvm_arm_gicv3; /* of a KvmGicState */
 
+/*
+ * State from one VM to another: what @from has beside memory and vCPUs; the
+ * counter of a vCPU that has got its registers. No vCPU in the guest.
+ */
+bool kvm_arm_copy_vm_state(KvmVm *from, KvmVm *to, Error **errp);
+bool kvm_arm_copy_time(KvmVcpu *from, KvmVcpu *to, Error **errp);
+
 #endif /* ACCEL_KVM_ARM_KVM_H */

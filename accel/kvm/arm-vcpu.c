@@ -195,7 +195,7 @@ void kvm_arm_clock_init(void)
     }
 }
 
-bool kvm_arch_copy_time(KvmVcpu *from, KvmVcpu *to, Error **errp)
+bool kvm_arm_copy_time(KvmVcpu *from, KvmVcpu *to, Error **errp)
 {
     uint64_t count;
 

@@ -97,7 +97,7 @@ void kvm_arch_fixed_routes(KvmVm *vm, struct kvm_irq_routing_entry *e)
 
 /* ---- to another VM of this process ---- */
 
-bool kvm_arch_copy_vm_state(KvmVm *from, KvmVm *to, Error **errp)
+bool kvm_arm_copy_vm_state(KvmVm *from, KvmVm *to, Error **errp)
 {
     KvmGicState *s;
     bool ok;

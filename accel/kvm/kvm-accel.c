@@ -31,9 +31,8 @@ typedef struct KvmState {
     /* Properties. */
     OnOffSplit irqchip;
     uint64_t slot_bytes;
-    /* Constant after init_machine. */
     bool has_device; /* it has opened /dev/kvm */
-    KvmVm *vm;
+    KvmVm *vm; /* the first; the guest may be in another by now: kvm_vm() */
 } KvmState;
 
 static KvmState *kvm_state(void *obj)
@@ -106,7 +105,7 @@ static void kvm_accel_finalize(Object *obj)
     KvmState *s = kvm_state(obj);
 
     if (s->vm) {
-        kvm_vm_free(s->vm);
+        kvm_vm_free(kvm_vm() ? kvm_vm() : s->vm);
     }
     if (s->has_device) {
         kvm_dev_close();

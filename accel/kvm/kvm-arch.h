@@ -40,15 +40,25 @@ bool kvm_arch_get_registers(KvmVcpu *v, Error **errp);
 bool kvm_arch_put_registers(KvmVcpu *v, KvmPutLevel level, Error **errp);
 
 /*
- * For the twin. What @from has beside memory and vCPUs (irqchip, timers, clock)
- * goes to @to. BQL, no vCPU of either in the guest.
+ * For the twin: all state that is not memory, of the VM and its vCPUs, as the
+ * kernel has it, from one VM to another of this process. BQL. `from` and `to`
+ * have vCPUs of the same numbers, in the same order.
+ *
+ *   prepare  vCPUs of `from` run: memory, what the kernel knows
+ *   save     none is in the guest, none has an instruction to complete
+ *   load     `to` was never run
+ *   undo     `from` goes on after all: have what was written to guest memory
+ *            for `to` reported, by @mark
  */
-bool kvm_arch_copy_vm_state(KvmVm *from, KvmVm *to, Error **errp);
-/*
- * @to, which has got @from's registers at KVM_PUT_FULL, keeps @from's time as
- * well, to the cycle if the kernel can: its TSC goes on as if nothing was.
- */
-bool kvm_arch_copy_time(KvmVcpu *from, KvmVcpu *to, Error **errp);
+typedef struct KvmArchMove KvmArchMove;
+bool kvm_arch_can_move(KvmVm *vm, Error **errp); /* else why not */
+KvmArchMove *kvm_arch_move_prepare(KvmVm *from, KvmVm *to, Error **errp);
+bool kvm_arch_move_save(KvmArchMove *m, Error **errp);
+bool kvm_arch_move_load(KvmArchMove *m, Error **errp);
+void kvm_arch_move_undo(KvmArchMove *m, void (*mark)(KvmVm *vm, hwaddr addr));
+void kvm_arch_move_free(KvmArchMove *m);
+/* How often a vCPU's timer fired at the wrong moment and was asked again. */
+unsigned kvm_arch_move_flushes(const KvmArchMove *m);
 
 /* Around KVM_RUN, its thread, no BQL: interrupts without an irqchip, CR8. */
 void kvm_arch_pre_run(KvmVcpu *v);

@@ -46,6 +46,7 @@
 #include "kvm-caps.h"
 #include "kvm-slots.h"
 #include "kvm-trackers.h"
+#include "kvm-twin.h"
 #include "qemu/bitmap.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
@@ -96,15 +97,7 @@ static void tell_once(const char *what, int ret)
 
 static bool bitmap_probe(Error **errp)
 {
-    if (!kvm_vm()) {
-        error_setg(errp, "there is no KVM here");
-        return false;
-    }
-    if (kvm_vm()->kind != KVM_LOG_BITMAP) {
-        error_setg(errp, "this kernel VM has rings, for as long as it lives");
-        return false;
-    }
-    return true;
+    return kvm_twin_possible(errp);
 }
 
 static bool bitmap_setup(Error **errp)
@@ -537,4 +530,5 @@ const DirtyTrackerOps kvm_bitmap_tracker = {
     .collect = bitmap_collect,
     .clean = bitmap_clean,
     .cost = bitmap_cost,
+    .move = &kvm_twin_to_bitmap,
 };

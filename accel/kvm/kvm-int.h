@@ -76,7 +76,8 @@ struct KvmVm {
     /* Constant. */
     int fd;
     KvmIrqchip irqchip;
-    size_t run_size; /* bytes mapped of each vCPU */
+    uint64_t slot_bytes; /* longest slot, as asked for */
+    size_t run_size;     /* bytes mapped of each vCPU */
     KvmSlots *slots;
 
     /* Constant once the first vCPU exists. */
@@ -142,6 +143,8 @@ typedef struct KvmVmConfig {
 KvmVm *kvm_vm_new(const KvmVmConfig *config, Error **errp);
 /* Frees vCPUs (no thread may be in them), slots and the VM. */
 void kvm_vm_free(KvmVm *vm);
+/* One that nothing points to any more. Any thread. */
+void kvm_vm_free_alone(KvmVm *vm);
 /**
  * kvm_vm_set_kind: have a VM without vCPUs log in another way
  *
@@ -163,7 +166,7 @@ bool kvm_ring_check(uint32_t entries, Error **errp);
 KvmVcpu *kvm_vcpu_new(KvmVm *vm, unsigned long id, CPUState *cs, Error **errp);
 /* Also takes it off vm->vcpus. The kernel's part lives until the VM's end. */
 void kvm_vcpu_free(KvmVcpu *v);
-/* cpu->accel_data, by any thread. */
+/* cpu->accel_data. Its thread, or BQL; any other: kvm_twin_with_vcpu(). */
 static inline KvmVcpu *kvm_vcpu(CPUState *cpu)
 {
     return cpu->accel_data;
@@ -187,6 +190,14 @@ void kvm_vcpu_kick_locked(KvmVcpu *v); /* vm->lock is held */
  * Its thread, without the BQL.
  */
 int kvm_vcpu_run(KvmVcpu *v);
+
+/*
+ * KVM_RUN with a signal that is pending from the start: no instruction is
+ * executed, but the kernel does what it does between two entries. A timer of
+ * the local APIC that has fired becomes an interrupt request then, and only
+ * then. Nothing to be completed; nobody else runs @v. Any thread. 0 or -errno.
+ */
+int kvm_vcpu_run_nothing(KvmVcpu *v);
 
 typedef enum KvmExitAction {
     KVM_GO_ON, /* run again */

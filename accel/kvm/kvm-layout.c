@@ -135,6 +135,11 @@ bool kvm_slots_attach(KvmVm *vm, Error **errp)
     return true;
 }
 
+void kvm_slots_leave(KvmVm *vm)
+{
+    g_ptr_array_remove(layout.vms, vm);
+}
+
 void kvm_slots_detach(KvmVm *vm)
 {
     g_autoptr(GArray) none = NULL;

@@ -42,6 +42,7 @@
 #include "kvm-caps.h"
 #include "kvm-slots.h"
 #include "kvm-trackers.h"
+#include "kvm-twin.h"
 #include "qemu/bitmap.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
@@ -78,23 +79,14 @@ static bool ring_probe(Error **errp)
         error_setg(errp, "there is no KVM here");
         return false;
     }
-    if (vm->kind == KVM_LOG_RING) {
+    if (vm->kind == KVM_LOG_RING && entries == 0) {
         return true;
     }
     if (entries == 0) {
         error_setg(errp, "dirty-ring-size is 0");
         return false;
     }
-    if (!kvm_ring_check(entries, errp)) {
-        return false;
-    }
-    if (vm->vcpus->len) {
-        error_setg(errp,
-                   "this kernel VM has a bitmap, for as long as it lives; "
-                   "start with dirty-ring-size=N to have rings");
-        return false;
-    }
-    return true;
+    return kvm_ring_check(entries, errp) && kvm_twin_possible(errp);
 }
 
 /* Whether the processor keeps written pages back. */
@@ -110,7 +102,8 @@ static bool probe_pml(void)
 static bool ring_setup(Error **errp)
 {
     rings.has_pml = probe_pml();
-    return kvm_vm()->kind == KVM_LOG_RING ||
+    /* Once there are vCPUs, the guest moves to a VM that has them. */
+    return kvm_vm()->kind == KVM_LOG_RING || kvm_vm()->vcpus->len ||
            kvm_vm_set_kind(kvm_vm(), KVM_LOG_RING,
                            dirty_tracking_ring_entries(), errp);
 }
@@ -240,7 +233,10 @@ void kvm_ring_vcpu_made(KvmVcpu *v)
 
 void kvm_ring_vcpu_gone(KvmVcpu *v)
 {
-    if (is_armed() && v->ring) {
+    if (!v->cs) {
+        return;
+    }
+    if (is_armed() && v->ring && v->vm == kvm_vm()) {
         take_ring(v);
     }
     if (rings.places) {
@@ -413,4 +409,5 @@ const DirtyTrackerOps kvm_ring_tracker = {
     .vcpu_exit = ring_vcpu_exit,
     .attribute = ring_attribute,
     .cost = ring_cost,
+    .move = &kvm_twin_to_rings,
 };

@@ -25,6 +25,7 @@ struct KvmSlots {
     GPtrArray *by_block; /* the same, by block, then rb_page */
     GPtrArray *by_id;    /* the same, at their id; NULL: free */
     uint64_t longest;    /* pages of the longest one */
+    bool frozen;         /* see kvm_slots_freeze() */
     GHashTable *logged;  /* set of RAMBlock *, ref'd */
     const KvmSlotHooks *hooks;
     KvmSlotStats stats;
@@ -438,12 +439,14 @@ static bool set_slot_logging(KvmSlots *s, KvmSlot *slot, bool on, Error **errp)
 {
     uint32_t flags = on ? slot->flags | KVM_MEM_LOG_DIRTY_PAGES
                         : slot->flags & ~KVM_MEM_LOG_DIRTY_PAGES;
-    int ret;
+    int ret = 0;
 
     if (on) {
         call_log_changed(s, slot, true);
     }
-    ret = tell_kernel(s->vm, slot, flags, slot->npages);
+    if (on || !s->frozen) {
+        ret = tell_kernel(s->vm, slot, flags, slot->npages);
+    }
     if (ret < 0) {
         error_set_slot(slot, on ? "log writes to" : "stop logging writes to",
                        ret, errp);
@@ -528,6 +531,13 @@ bool kvm_slots_set_logging(KvmVm *vm, RAMBlock *const *blocks, size_t nr_blocks,
     }
     pthread_rwlock_unlock(&s->lock);
     return ok;
+}
+
+void kvm_slots_freeze(KvmVm *vm, bool on)
+{
+    pthread_rwlock_wrlock(&vm->slots->lock);
+    vm->slots->frozen = on;
+    pthread_rwlock_unlock(&vm->slots->lock);
 }
 
 /* ---- walks ---- */

@@ -128,6 +128,16 @@ bool kvm_slots_find(KvmVm *vm, uint32_t id, uint64_t page, KvmSlotPart *part);
 /* Try again what the kernel refused: sets @vm broken, or mended. BQL. */
 void kvm_slots_retry(KvmVm *vm);
 
+/* ---- the twin's ---- */
+
+/*
+ * The VM will not run again, or if it does, is unfrozen first: logging that goes
+ * off, goes off here, and in the kernel it stays on, which is cheaper. BQL.
+ */
+void kvm_slots_freeze(KvmVm *vm, bool on);
+/* No longer follow changes of memory; the kernel keeps its slots. BQL. */
+void kvm_slots_leave(KvmVm *vm);
+
 /* ---- the core's ---- */
 KvmSlots *kvm_slots_new(KvmVm *vm, uint64_t slot_bytes);
 void kvm_slots_free(KvmSlots *slots);

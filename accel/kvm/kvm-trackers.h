@@ -9,8 +9,8 @@
  *
  * A kernel VM logs by bitmap or by rings for its whole life. The ring
  * tracker's setup makes the machine's VM one of rings, which is possible until
- * the first vCPU exists; from then on one of the two is not possible, and its
- * probe says so. All work on kvm_vm().
+ * the first vCPU exists; from then on the guest moves to another VM
+ * (kvm-twin.h). All work on kvm_vm().
  *
  * Used by: kvm-accel.c, the twin, tests. Uses: kvm-slots.h, dirty-tracker.h.
  */
@@ -37,7 +37,8 @@ double kvm_fault_ns(void);
 
 /*
  * A vCPU of kvm_vm() was made (its CPUState is known), or goes: its ring is
- * emptied while tracking is on. BQL; @v is not in the guest.
+ * emptied while tracking is on. BQL; @v is not in the guest. One that has no
+ * CPUState (any more) was never known here.
  */
 void kvm_ring_vcpu_made(KvmVcpu *v);
 void kvm_ring_vcpu_gone(KvmVcpu *v);

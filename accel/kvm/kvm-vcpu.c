@@ -18,6 +18,7 @@
 #include "kvm-irqchip.h"
 #include "trace-kvm.h"
 #include "kvm-trackers.h"
+#include "kvm-twin.h"
 
 /* Ends KVM_RUN of the thread it is sent to. Ours alone: glib uses none. */
 #define KICK_SIGNAL SIGUSR1
@@ -148,6 +149,41 @@ void kvm_vcpu_detach_thread(KvmVcpu *v)
 {
     QEMU_LOCK_GUARD(&v->vm->lock);
     v->has_thread = false;
+}
+
+/* What the kernel calls a signal mask in KVM_RUN: bit N - 1 for signal N. */
+static int set_run_mask(KvmVcpu *v, bool on)
+{
+    struct {
+        struct kvm_signal_mask head;
+        uint64_t blocked;
+    } __attribute__((packed)) mask = {
+        .head.len = sizeof(uint64_t),
+        .blocked = ~(UINT64_C(1) << (KICK_SIGNAL - 1)),
+    };
+
+    return kvm_vcpu_ioctl(v, KVM_SET_SIGNAL_MASK, on ? &mask : NULL);
+}
+
+int kvm_vcpu_run_nothing(KvmVcpu *v)
+{
+    struct timespec none = { 0 };
+    sigset_t set, old;
+    int ret;
+
+    sigemptyset(&set);
+    sigaddset(&set, KICK_SIGNAL);
+    pthread_sigmask(SIG_BLOCK, &set, &old);
+    ret = set_run_mask(v, true);
+    if (ret >= 0) {
+        pthread_kill(pthread_self(), KICK_SIGNAL);
+        atomic_store(immediate_exit(v), 0);
+        ret = kvm_vcpu_ioctl(v, KVM_RUN, 0);
+        set_run_mask(v, false);
+        sigtimedwait(&set, NULL, &none);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return ret == -EINTR ? 0 : ret < 0 ? ret : -EBUSY;
 }
 
 static void leave(KvmVcpu *v)
@@ -315,11 +351,7 @@ static bool create_vcpu_thread(CPUState *cpu, Error **errp)
 
 static void kick_vcpu_thread(CPUState *cpu)
 {
-    KvmVcpu *v = kvm_vcpu(cpu);
-
-    if (v) {
-        kvm_vcpu_kick(v);
-    }
+    kvm_twin_with_vcpu(cpu, kvm_vcpu_kick);
 }
 
 /* With an irqchip a halted vCPU waits in KVM_RUN. */

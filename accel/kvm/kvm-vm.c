@@ -134,6 +134,7 @@ KvmVm *kvm_vm_new(const KvmVmConfig *config, Error **errp)
 
     vm->fd = -1;
     vm->irqchip = config->irqchip;
+    vm->slot_bytes = config->slot_bytes;
     vm->vcpus = g_ptr_array_new();
     qemu_mutex_init(&vm->lock);
     qemu_cond_init(&vm->changed);
@@ -165,6 +166,11 @@ void kvm_vm_free(KvmVm *vm)
     }
     kvm_slots_detach(vm);
     kvm_irqchip_detach(vm);
+    kvm_vm_free_alone(vm);
+}
+
+void kvm_vm_free_alone(KvmVm *vm)
+{
     while (vm->vcpus->len) {
         kvm_vcpu_free(vm->vcpus->pdata[vm->vcpus->len - 1]);
     }

@@ -279,7 +279,11 @@ bool kvm_x86_get_first_msrs(KvmVcpu *v, Error **errp)
     }
     if (kvm_x86_msr_is_listed(MSR_HWCR) &&
         kvm_vcpu_ioctl(v, KVM_GET_MSRS, &m) == 1) {
-        kvm_x86_env(v)->hwcr_reset = kvm_x86_env(v)->hwcr = m.e.data;
+        kvm_x86_env(v)->hwcr_reset = m.e.data;
+        if (!kvm_vm() ||
+            v->vm == kvm_vm()) { /* else of a guest that runs already */
+            kvm_x86_env(v)->hwcr = m.e.data;
+        }
     }
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What an x86 VM has once: two pages for the kernel's own use, the PICs, the
- * I/O APIC and the PIT. And how it moves to another VM of this process.
+ * I/O APIC and the PIT.
  */
 #include "qemu/osdep.h"
 
@@ -135,43 +135,4 @@ bool kvm_x86_put_vm_state(KvmVm *vm, const KvmX86VmState *s, Error **errp)
 {
     return kvm_x86_put_irqchip(vm, s, errp) &&
            kvm_x86_put_clock(vm, &s->clock, errp);
-}
-
-/* ---- to another VM of this process ---- */
-
-bool kvm_arch_copy_vm_state(KvmVm *from, KvmVm *to, Error **errp)
-{
-    KvmX86VmState s;
-
-    memset(&s, 0, sizeof(s));
-    /* With its flags: the clock takes along the time that this takes. */
-    if (!kvm_x86_get_irqchip(from, &s, errp) ||
-        !kvm_x86_get_clock(from, &s.clock, errp)) {
-        return false;
-    }
-    return kvm_x86_put_vm_state(to, &s, errp);
-}
-
-bool kvm_arch_copy_time(KvmVcpu *from, KvmVcpu *to, Error **errp)
-{
-    uint64_t offset;
-    struct kvm_device_attr attr = {
-        .group = KVM_VCPU_TSC_CTRL,
-        .attr = KVM_VCPU_TSC_OFFSET,
-        .addr = (uintptr_t)&offset,
-    };
-    int ret;
-
-    if (kvm_vcpu_ioctl(from, KVM_HAS_DEVICE_ATTR, &attr) < 0) {
-        return true; /* the register's value has to do */
-    }
-    ret = kvm_vcpu_ioctl(from, KVM_GET_DEVICE_ATTR, &attr);
-    if (ret >= 0) {
-        ret = kvm_vcpu_ioctl(to, KVM_SET_DEVICE_ATTR, &attr);
-    }
-    if (ret < 0) {
-        error_setg_errno(errp, -ret, "cannot move the TSC of vCPU %lu",
-                         from->id);
-    }
-    return ret >= 0;
 }

@@ -80,6 +80,37 @@ typedef struct DirtyTrackerGroups {
     uint64_t groups_armed_now;
 } DirtyTrackerGroups;
 
+/* Measured on this host; a value of 0 means "not known yet". */
+typedef struct DirtyTrackerMoveCost {
+    double stand_ns;            /* of all vCPUs */
+    double refault_ns_per_page; /* for each page that they use afterwards */
+} DirtyTrackerMoveCost;
+
+/*
+ * For a tracker that works only where the guest is not: KVM logs by bitmap or
+ * by rings for a VM's whole life, so the guest has to move to another kernel VM
+ * over the same memory. BQL, all of them.
+ *
+ *   prepare                          vCPUs run
+ *   save, (the old one's collect and stop), go, (start)    vCPUs stand
+ *   finish                           vCPUs run
+ *
+ * Whatever fails, the guest is where it was, and goes on there.
+ */
+typedef struct DirtyTrackerMove {
+    /* Is the guest where the tracker works? What follows is for if not. */
+    bool (*is_there)(void);
+    /* Have the new place ready, with @blocks armed. Takes milliseconds. */
+    bool (*prepare)(RAMBlock *const *blocks, size_t nr_blocks, Error **errp);
+    /* Read all state. From here on nothing need be disarmed in the old place. */
+    bool (*save)(Error **errp);
+    bool (*go)(Error **errp); /* after save; on failure that is undone */
+    void (*go_back)(void);    /* after go, if start() failed */
+    void (*finish)(void);     /* always after prepare, if that succeeded */
+    /* What the vCPUs stood still for it, and lost afterwards. */
+    void (*cost)(DirtyTrackerMoveCost *cost);
+} DirtyTrackerMove;
+
 struct DirtyTrackerOps {
     /* As in -accel X,dirty-tracking=NAME. */
     const char *name;
@@ -138,6 +169,9 @@ struct DirtyTrackerOps {
 
     /* Optional (absent: it has no groups). */
     void (*groups)(DirtyTrackerGroups *groups);
+
+    /* Optional (absent: it works wherever the guest is). */
+    const DirtyTrackerMove *move;
 };
 
 /*
@@ -150,7 +184,9 @@ extern const DirtyTrackerOps dirty_tracker_null;
  * dirty_tracker_select: make @ops the active tracker
  *
  * Probes it, and sets it up unless it was set up before. Fails while tracking
- * is on, unless it is the active one. At start the null tracker is active. BQL.
+ * is on, unless it is the active one. At start the null tracker is active. If
+ * the guest has to move for it (see above), that must be prepared, and no vCPU
+ * be in guest code: dirty_tracker_change() does both. BQL.
  */
 bool dirty_tracker_select(const DirtyTrackerOps *ops, Error **errp);
 const DirtyTrackerOps *dirty_tracker_active(void); /* any thread */
@@ -169,6 +205,18 @@ const DirtyTrackerOps *dirty_tracker_active(void); /* any thread */
  * dear, but nothing is lost.
  */
 bool dirty_tracker_replace(const DirtyTrackerOps *ops, Error **errp);
+
+/* Must the guest move before @ops can work? BQL. */
+bool dirty_tracker_must_move(const DirtyTrackerOps *ops);
+/* Let it get ready for that; then dirty_tracker_move_finish(). BQL. */
+bool dirty_tracker_move_prepare(const DirtyTrackerOps *ops, Error **errp);
+void dirty_tracker_move_finish(const DirtyTrackerOps *ops);
+/**
+ * dirty_tracker_change: dirty_tracker_select(), with vCPUs stopped if need be
+ *
+ * (dirty-switch.c.) May give up the BQL for a moment. Not on a vCPU's thread.
+ */
+bool dirty_tracker_change(const DirtyTrackerOps *ops, Error **errp);
 
 /* Wrappers: what an absent optional hook means is decided here, once. */
 void dirty_tracker_drain_vcpu(CPUState *cpu);

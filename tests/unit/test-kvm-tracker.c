@@ -456,11 +456,11 @@ static void test_impossible(void)
 {
     engine("bitmap")->configure();
     g_assert_true(dirty_tracker_select(&kvm_bitmap_tracker, &error_abort));
-    assert_impossible(&kvm_ring_tracker, "has a bitmap");
+    assert_impossible(&kvm_ring_tracker, "no kernel VM for it yet");
     assert_impossible(&kvm_dbm_tracker, "own dirty state");
     engine("ring-256")->configure();
     g_assert_true(dirty_tracker_select(&kvm_ring_tracker, &error_abort));
-    assert_impossible(&kvm_bitmap_tracker, "has rings");
+    assert_impossible(&kvm_bitmap_tracker, "no kernel VM for it yet");
 }
 
 /* ---- many threads, many rounds ---- */

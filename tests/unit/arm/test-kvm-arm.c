@@ -68,7 +68,7 @@ static void move(Vm *from, Vm *to)
     d = arm_test_save(vmsd, from->cpu);
     g_assert_true(arm_test_load(vmsd, to->cpu, vmsd->version_id, d->data,
                                 d->len, NULL, &error_abort));
-    g_assert_true(kvm_arch_copy_vm_state(from->vm, to->vm, &error_abort));
+    g_assert_true(kvm_arm_copy_vm_state(from->vm, to->vm, &error_abort));
     put(to, KVM_PUT_FULL);
 }
 

@@ -586,10 +586,11 @@ static void test_clocks(void)
     }
 }
 
-/* As the twin does it: registers by env, the rest by the kernel's own. */
+/* As the twin does it: by the kernel's own structures. */
 static void test_twin(void)
 {
     struct kvm_clock_data clock, again;
+    KvmArchMove *m;
     int64_t t0, passed;
 
     if (skip_without_avx()) {
@@ -597,14 +598,13 @@ static void test_twin(void)
     }
     start_program(&a);
     regs_run(&a);
-    regs_get(&a);
-    b.cpu->env = a.cpu->env;
     g_assert_true(kvm_x86_get_clock(a.vm, &clock, &error_abort));
     t0 = g_get_monotonic_time();
-    g_assert_true(kvm_arch_copy_vm_state(a.vm, b.vm, &error_abort));
+    m = kvm_arch_move_prepare(a.vm, b.vm, &error_abort);
+    g_assert_true(kvm_arch_move_save(m, &error_abort));
     g_usleep(20000);
-    regs_put(&b);
-    g_assert_true(kvm_arch_copy_time(a.v, b.v, &error_abort));
+    g_assert_true(kvm_arch_move_load(m, &error_abort));
+    kvm_arch_move_free(m);
     g_assert_true(kvm_x86_get_clock(b.vm, &again, &error_abort));
     passed = (g_get_monotonic_time() - t0) * 1000;
     g_assert_cmpuint(again.clock, >=, clock.clock + 20000000);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Migration of x86-64 guests under KVM that move to another kernel VM
+ * meanwhile, because the tracker changes between rings and bitmap: after each
+ * round another one. Pages are exact, timers tick on, clocks never step back.
+ *
+ * MIGRATION_TEST_TWINS: so many changes at least (make soak: 1,000).
+ */
+#include "qemu/osdep.h"
+
+#include "guest-check.h"
+#include "guest-fixture.h"
+#include "guest-machine.h"
+
+#define ACCEL      "kvm,dirty-tracking=auto,dirty-ring-size=4096"
+#define EACH_ROUND "-global migration.x-change-dirty-tracking=on"
+
+static int64_t changes_wanted(void)
+{
+    const char *text = g_getenv("MIGRATION_TEST_TWINS");
+
+    return text ? g_ascii_strtoll(text, NULL, 10) : 50;
+}
+
+static int64_t changes_now(MigrationPair *p)
+{
+    g_autoptr(json_object) r = query_tracking(p);
+
+    if (json_path(r, "decision.refused")) {
+        g_error("refused: %s", json_path_str(r, "decision.refused"));
+    }
+    return json_path(r, "decision.changes")
+               ? json_path_int(r, "decision.changes")
+               : 0;
+}
+
+static void wait_changes(MigrationPair *p, int64_t n)
+{
+    gint64 end = g_get_monotonic_time() + (60 + n) * G_USEC_PER_SEC;
+
+    while (changes_now(p) < n) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_usleep(20000);
+    }
+}
+
+/* ------------------------------------------------------------ pages */
+
+static void change_then_let_go(MigrationPair *p)
+{
+    wait_changes(p, changes_wanted());
+    let_it_go(p);
+}
+
+static const MigrationTest pages_test = {
+    .name = "/migration/twin/pages",
+    .accel = ACCEL,
+    .guest = "workload",
+    .guest_args = "ws=4 cpus=2 bytes=64 fill=1 pat=random",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .src_args = EACH_ROUND,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':40000000,'downtime-limit':0",
+    .during = change_then_let_go,
+    .own_only = true,
+};
+
+/* ------------------------------------------------------------ clocks */
+
+typedef struct Look {
+    uint64_t ns, ticks;
+} Look;
+
+static Look look_at(MigrationPair *p, unsigned cpu)
+{
+    const volatile struct clock_page *c = clocks_page(p->src_ram, cpu);
+    uint64_t loop;
+    Look l;
+
+    do {
+        loop = c->end;
+        l.ns = c->now_kvm_ns;
+        l.ticks = c->now_ticks;
+    } while (loop != c->begin);
+    return l;
+}
+
+/* Until every vCPU has ticked so often again. */
+static void wait_ticks(MigrationPair *p, uint64_t more)
+{
+    gint64 end = g_get_monotonic_time() + 30 * G_USEC_PER_SEC;
+
+    for (unsigned cpu = 0; cpu < MAX(p->test->guest_cpus, 1); cpu++) {
+        uint64_t before = look_at(p, cpu).ticks;
+
+        while (look_at(p, cpu).ticks < before + more) {
+            if (g_get_monotonic_time() > end) {
+                g_error("vCPU %u does not tick any more", cpu);
+            }
+            g_usleep(1000);
+        }
+    }
+}
+
+static void tick_then_let_go(MigrationPair *p)
+{
+    wait_ticks(p, 20);
+    wait_changes(p, changes_wanted());
+    wait_ticks(p, 50);
+    let_it_go(p);
+}
+
+#define CLOCKS_TEST(name_, args, cpus)                                       \
+    {                                                                        \
+        .name = "/migration/twin/" name_, .accel = ACCEL, .guest = "clocks", \
+        .guest_args = args " ws=4", .guest_cpus = cpus, .ram_mib = 64,       \
+        .src_args = EACH_ROUND, .caps = caps_return_path,                    \
+        .params = "'max-bandwidth':40000000,'downtime-limit':0",             \
+        .during = tick_then_let_go, .own_only = true,                        \
+    }
+
+static const MigrationTest clocks_tests[] = {
+    CLOCKS_TEST("periodic-local-timers", "cpus=2 tick=lapic hz=1000", 2),
+    /* Each interrupt arms the next: one that is lost was the last. */
+    CLOCKS_TEST("one-shot-local-timers", "cpus=2 tick=oneshot hz=1000", 2),
+    CLOCKS_TEST("pit", "tick=pit hz=1000", 1),
+};
+
+static void add_tests(void)
+{
+    migration_test_add(&pages_test);
+    for (size_t i = 0; i < G_N_ELEMENTS(clocks_tests); i++) {
+        migration_test_add(&clocks_tests[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    return migration_test_main(argc, argv, add_tests);
+}
