@@ -33,6 +33,24 @@ int qio_socket_fd(QIOChannelSocket *sioc)
 }
 
 /*
+ * The kernel tells ETIMEDOUT once, to whichever thread asks next; the others
+ * see an end or EPIPE. All of them say the same here.
+ */
+static bool peer_is_dead(QIOChannelSocket *sioc, int err, Error **errp)
+{
+    if (err == ETIMEDOUT) {
+        atomic_store(&sioc->timed_out, true);
+    } else if (!atomic_load(&sioc->timed_out)) {
+        return false;
+    }
+    error_setg_errno(errp, ETIMEDOUT,
+                     "The peer '%s' is dead or does not read: it answered "
+                     "nothing for as long as keep-alive or user-timeout allow",
+                     qio_channel_get_name(&sioc->parent));
+    return true;
+}
+
+/*
  * Bytes and descriptors.
  */
 
@@ -73,6 +91,9 @@ static ssize_t socket_readv(QIOChannel *ioc, const struct iovec *iov,
         }
         n = recvmsg(fd, &msg,
                     MSG_DONTWAIT | MSG_CMSG_CLOEXEC | (peek ? MSG_PEEK : 0));
+        if (n == 0 && peer_is_dead(to_socket(ioc), 0, errp)) {
+            return -1;
+        }
         if (n >= 0) {
             if (fds) {
                 take_fds(&msg, fds, nfds);
@@ -88,8 +109,12 @@ static ssize_t socket_readv(QIOChannel *ioc, const struct iovec *iov,
                 return -1;
             }
         } else if (errno != EINTR) {
-            error_setg_errno(errp, errno, "Cannot read from '%s'",
-                             qio_channel_get_name(ioc));
+            int err = errno;
+
+            if (!peer_is_dead(to_socket(ioc), err, errp)) {
+                error_setg_errno(errp, err, "Cannot read from '%s'",
+                                 qio_channel_get_name(ioc));
+            }
             return -1;
         }
     }
@@ -138,7 +163,8 @@ static ssize_t socket_writev(QIOChannel *ioc, const struct iovec *iov,
             int err = errno;
 
             if (!qio_channel_check_shut(ioc, QIO_CHANNEL_SHUTDOWN_WRITE,
-                                        errp)) {
+                                        errp) &&
+                !peer_is_dead(to_socket(ioc), err, errp)) {
                 error_setg_errno(errp, err, "Cannot write to '%s'",
                                  qio_channel_get_name(ioc));
             }

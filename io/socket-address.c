@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include "qemu/cutils.h"
 
@@ -15,6 +16,34 @@
  * Text.
  */
 
+/* Whether @key is an option that is a number; then *@has and *@value. */
+static bool number_option(InetSocketAddress *inet, const char *key, bool **has,
+                          uint32_t **value)
+{
+    const struct {
+        const char *name;
+        bool *has;
+        uint32_t *value;
+    } options[] = {
+        { "keep-alive-count", &inet->has_keep_alive_count,
+          &inet->keep_alive_count },
+        { "keep-alive-idle", &inet->has_keep_alive_idle,
+          &inet->keep_alive_idle },
+        { "keep-alive-interval", &inet->has_keep_alive_interval,
+          &inet->keep_alive_interval },
+        { "user-timeout", &inet->has_user_timeout, &inet->user_timeout },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        if (g_str_equal(key, options[i].name)) {
+            *has = options[i].has;
+            *value = options[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse_inet_option(InetSocketAddress *inet, const char *opt,
                               Error **errp)
 {
@@ -22,7 +51,18 @@ static bool parse_inet_option(InetSocketAddress *inet, const char *opt,
     g_autofree char *key = eq ? g_strndup(opt, eq - opt) : g_strdup(opt);
     const char *value = eq ? eq + 1 : "on";
     uint64_t n = 0;
+    uint32_t *number;
+    bool *has;
 
+    if (number_option(inet, key, &has, &number)) {
+        if (parse_uint_full(value, 10, &n) || n > UINT32_MAX) {
+            error_setg(errp, "'%s=%s' is no number", key, value);
+            return false;
+        }
+        *has = true;
+        *number = n;
+        return true;
+    }
     if (g_str_equal(key, "to")) {
         if (parse_uint_full(value, 10, &n) || n > UINT16_MAX) {
             error_setg(errp, "'%s' is no port number", value);
@@ -140,6 +180,68 @@ char *socket_uri(const SocketAddress *addr)
         return g_strdup_printf("fd:%s", addr->u.fd.str);
     default:
         g_assert_not_reached();
+    }
+}
+
+/*
+ * Dead peers.
+ */
+
+/* What the kernel takes (include/net/tcp.h of Linux). */
+static bool check_probe(const char *name, bool has, uint32_t value,
+                        uint32_t most, Error **errp)
+{
+    if (has && (value < 1 || value > most)) {
+        error_setg(errp, "%s is %" PRIu32 ", expected 1 to %" PRIu32, name,
+                   value, most);
+        return false;
+    }
+    return true;
+}
+
+bool socket_check_dead_peer(const InetSocketAddress *inet, Error **errp)
+{
+    bool on = inet->has_keep_alive && inet->keep_alive;
+
+    if (!on && (inet->has_keep_alive_count || inet->has_keep_alive_idle ||
+                inet->has_keep_alive_interval)) {
+        error_setg(errp, "keep-alive-count, keep-alive-idle and "
+                         "keep-alive-interval need keep-alive=on");
+        return false;
+    }
+    if (inet->has_user_timeout && inet->user_timeout > INT_MAX) {
+        error_setg(errp, "user-timeout is %" PRIu32 ", expected 0 to %d",
+                   inet->user_timeout, INT_MAX);
+        return false;
+    }
+    return check_probe("keep-alive-count", inet->has_keep_alive_count,
+                       inet->keep_alive_count, 127, errp) &&
+           check_probe("keep-alive-idle", inet->has_keep_alive_idle,
+                       inet->keep_alive_idle, 32767, errp) &&
+           check_probe("keep-alive-interval", inet->has_keep_alive_interval,
+                       inet->keep_alive_interval, 32767, errp);
+}
+
+void socket_set_dead_peer(int fd, const InetSocketAddress *inet)
+{
+    if (inet->has_keep_alive && inet->keep_alive) {
+        qio_socket_set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    }
+    if (inet->has_keep_alive_count) {
+        qio_socket_set_option(fd, IPPROTO_TCP, TCP_KEEPCNT,
+                              inet->keep_alive_count);
+    }
+    if (inet->has_keep_alive_idle) {
+        qio_socket_set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE,
+                              inet->keep_alive_idle);
+    }
+    if (inet->has_keep_alive_interval) {
+        qio_socket_set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL,
+                              inet->keep_alive_interval);
+    }
+    if (inet->has_user_timeout) {
+        qio_socket_set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+                              inet->user_timeout);
     }
 }
 

@@ -17,6 +17,8 @@
 struct QIOChannelSocket {
     QIOChannel parent;
     _Atomic int fd;    /* -1: none (yet) */
+    /* The kernel gave the peer up, and told one of the threads that use it. */
+    _Atomic bool timed_out;
     char *unlink_path; /* a listener's path, ours to remove */
     dev_t unlink_dev;  /* as it was made: not if somebody replaced it */
     ino_t unlink_ino;
@@ -29,6 +31,10 @@ void qio_socket_set_option(int fd, int level, int option, int value);
 /* From now on @fd is @sioc's. */
 void qio_socket_adopt_connected(QIOChannelSocket *sioc, int fd);
 void qio_socket_adopt_listening(QIOChannelSocket *sioc, int fd);
+
+/* How dead peers are noticed: whether the kernel takes it; make it so. */
+bool socket_check_dead_peer(const InetSocketAddress *inet, Error **errp);
+void socket_set_dead_peer(int fd, const InetSocketAddress *inet);
 
 typedef struct addrinfo AddrInfo;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(AddrInfo, freeaddrinfo)

@@ -66,9 +66,13 @@ static int connect_one(QIOChannelSocket *sioc, const struct sockaddr *sa,
 static bool connect_inet(QIOChannelSocket *sioc, const InetSocketAddress *inet,
                          Error **errp)
 {
-    g_autoptr(AddrInfo) list = socket_resolve(inet, false, errp);
+    g_autoptr(AddrInfo) list = NULL;
     int err = 0;
 
+    if (!socket_check_dead_peer(inet, errp)) {
+        return false;
+    }
+    list = socket_resolve(inet, false, errp);
     if (!list) {
         return false;
     }
@@ -76,9 +80,7 @@ static bool connect_inet(QIOChannelSocket *sioc, const InetSocketAddress *inet,
         int fd = connect_one(sioc, ai->ai_addr, ai->ai_addrlen, &err, errp);
 
         if (fd >= 0) {
-            if (inet->has_keep_alive && inet->keep_alive) {
-                qio_socket_set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-            }
+            socket_set_dead_peer(fd, inet);
             qio_socket_adopt_connected(sioc, fd);
             return true;
         }
@@ -227,6 +229,8 @@ static size_t bind_list(AddrInfo *list, bool dual, uint16_t port, int backlog,
         if (fd < 0) {
             continue;
         }
+        /* What it accepts inherits these. */
+        socket_set_dead_peer(fd, &addr->u.inet);
         port = bound_port(fd);
         g_ptr_array_add(out, new_listening(fd, addr));
         n++;
@@ -248,7 +252,8 @@ static bool listen_inet(const SocketAddress *addr, int backlog, GPtrArray *out,
     uint16_t first, last;
     int err = 0;
 
-    if (!socket_port_range(inet, &first, &last, errp)) {
+    if (!socket_check_dead_peer(inet, errp) ||
+        !socket_port_range(inet, &first, &last, errp)) {
         return false;
     }
     list = socket_resolve(inet, true, errp);

@@ -76,7 +76,8 @@ SocketAddress *qio_channel_socket_get_remote_address(QIOChannelSocket *sioc,
  * socket_parse: "HOST:PORT", "[V6]:PORT", ":PORT", "unix:PATH", "fd:NAME",
  *     "tcp:HOST:PORT" as an address
  *
- * After an inet address: ",ipv4=on|off,ipv6=on|off,to=N,keep-alive=on|off".
+ * After an inet address: ",ipv4=on|off,ipv6=on|off,to=N,keep-alive=on|off,
+ * keep-alive-count=N,keep-alive-idle=S,keep-alive-interval=S,user-timeout=MS".
  * A host "" means any address when listening. Returns NULL with an Error.
  */
 SocketAddress *socket_parse(const char *str, Error **errp);

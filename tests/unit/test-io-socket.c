@@ -6,6 +6,11 @@
 #include "qemu/osdep.h"
 
 #include <netdb.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "io/net-listener.h"
@@ -75,6 +80,124 @@ static void test_parse_options(void)
     g_assert_true(addr->u.inet.keep_alive);
 }
 
+/*
+ * Dead peers
+ */
+
+static int option_of(QIOChannelSocket *sioc, int level, int option)
+{
+    int fd = qio_channel_get_fd(QIO_CHANNEL(sioc), G_IO_IN), value = -1;
+    socklen_t len = sizeof(value);
+
+    g_assert_cmpint(getsockopt(fd, level, option, &value, &len), ==, 0);
+    return value;
+}
+
+static void assert_dead_peer_options(QIOChannelSocket *sioc)
+{
+    g_assert_cmpint(option_of(sioc, SOL_SOCKET, SO_KEEPALIVE), ==, 1);
+    g_assert_cmpint(option_of(sioc, IPPROTO_TCP, TCP_KEEPCNT), ==, 3);
+    g_assert_cmpint(option_of(sioc, IPPROTO_TCP, TCP_KEEPIDLE), ==, 7);
+    g_assert_cmpint(option_of(sioc, IPPROTO_TCP, TCP_KEEPINTVL), ==, 2);
+    g_assert_cmpint(option_of(sioc, IPPROTO_TCP, TCP_USER_TIMEOUT), ==, 1234);
+}
+
+/* Two ends over loopback; each with @options. */
+static void tcp_pair(const char *options, QIOChannelSocket **a,
+                     QIOChannelSocket **b)
+{
+    g_autofree char *any = g_strconcat("tcp:127.0.0.1:0", options, NULL);
+    g_autoptr(SocketAddress) where = socket_parse(any, &error_abort);
+    QIOChannelSocket *l = qio_channel_socket_new();
+    g_autoptr(SocketAddress) to = NULL, bound = NULL;
+    g_autofree char *uri = NULL, *full = NULL;
+
+    qio_channel_socket_listen_sync(l, where, 1, &error_abort);
+    qio_channel_set_blocking(QIO_CHANNEL(l), true, &error_abort);
+    bound = qio_channel_socket_get_local_address(l, &error_abort);
+    uri = socket_uri(bound);
+    full = g_strconcat(uri, options, NULL);
+    to = socket_parse(full, &error_abort);
+    *a = qio_channel_socket_new();
+    qio_channel_socket_connect_sync(*a, to, &error_abort);
+    *b = qio_channel_socket_accept(l, &error_abort);
+    qio_channel_unref(QIO_CHANNEL(l));
+}
+
+static void test_dead_peer_options(void)
+{
+    QIOChannelSocket *a, *b;
+
+    tcp_pair(",keep-alive=on,keep-alive-count=3,keep-alive-idle=7,"
+             "keep-alive-interval=2,user-timeout=1234",
+             &a, &b);
+    assert_dead_peer_options(a);
+    assert_dead_peer_options(b);
+    qio_channel_unref(QIO_CHANNEL(a));
+    qio_channel_unref(QIO_CHANNEL(b));
+}
+
+/* Whoever asks is told the same: who writes, and who reads. */
+static void test_peer_does_not_read(void)
+{
+    static const char junk[65536];
+    QIOChannelSocket *a, *b;
+    g_autoptr(Error) werr = NULL, rerr = NULL;
+    char byte;
+
+    tcp_pair(",user-timeout=300", &a, &b);
+    while (qio_channel_write_all(QIO_CHANNEL(a), junk, sizeof(junk), &werr)) {
+    }
+    g_assert_nonnull(strstr(error_get_pretty(werr), "dead or does not read"));
+    g_assert_cmpint(qio_channel_read(QIO_CHANNEL(a), &byte, 1, &rerr), ==, -1);
+    g_assert_nonnull(strstr(error_get_pretty(rerr), "dead or does not read"));
+    qio_channel_unref(QIO_CHANNEL(a));
+    qio_channel_unref(QIO_CHANNEL(b));
+}
+
+/* In a network of its own, whose one interface goes down. */
+static bool set_loopback(bool up)
+{
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+    struct ifreq req = { .ifr_name = "lo",
+                         .ifr_flags = (short)(up ? IFF_UP | IFF_RUNNING : 0) };
+
+    rc = ioctl(fd, SIOCSIFFLAGS, &req);
+    close(fd);
+    return rc == 0;
+}
+
+static void test_peer_is_gone(void)
+{
+    QIOChannelSocket *a, *b;
+    g_autoptr(Error) err = NULL;
+    gint64 begin_us;
+    char byte;
+
+    if (!g_test_subprocess()) {
+        if (geteuid() != 0) {
+            g_test_skip("a network name space of its own needs root");
+            return;
+        }
+        g_test_trap_subprocess(NULL, 30 * G_USEC_PER_SEC,
+                               G_TEST_SUBPROCESS_DEFAULT);
+        g_test_trap_assert_passed();
+        return;
+    }
+    if (unshare(CLONE_NEWNET) < 0 || !set_loopback(true)) {
+        g_test_skip("there are no network name spaces");
+        return;
+    }
+    tcp_pair(",keep-alive=on,keep-alive-count=2,keep-alive-idle=1,"
+             "keep-alive-interval=1",
+             &a, &b);
+    g_assert_true(set_loopback(false));
+    begin_us = g_get_monotonic_time();
+    g_assert_cmpint(qio_channel_read(QIO_CHANNEL(a), &byte, 1, &err), ==, -1);
+    g_assert_cmpint(g_get_monotonic_time() - begin_us, <, 20 * G_USEC_PER_SEC);
+    g_assert_nonnull(strstr(error_get_pretty(err), "is dead"));
+}
+
 static void test_parse_failures(void)
 {
     assert_parse_fails("tcp:", "expected HOST:PORT");
@@ -85,6 +208,8 @@ static void test_parse_failures(void)
     assert_parse_fails("tcp:[::1]80", "expected HOST:PORT");
     assert_parse_fails("tcp:h:1,to=99999", "no port number");
     assert_parse_fails("tcp:h:1,bogus=1", "'bogus'");
+    assert_parse_fails("tcp:h:1,user-timeout=5s", "no number");
+    assert_parse_fails("tcp:h:1,keep-alive-idle=4294967296", "no number");
     assert_parse_fails("tcp:h:1,ipv4=maybe", "ipv4");
     assert_parse_fails("unix:", "no path");
     assert_parse_fails("fd:", "no name");
@@ -98,6 +223,10 @@ static void test_address_failures(void)
         { "tcp:127.0.0.1:99999", "expected 0 to 65535" },
         { "tcp:127.0.0.1:12x", "no port number" },
         { "tcp:127.0.0.1:1,ipv4=off,ipv6=off", "neither" },
+        { "tcp:127.0.0.1:1,keep-alive-count=3", "need keep-alive=on" },
+        { "tcp:127.0.0.1:1,keep-alive,keep-alive-count=128", "1 to 127" },
+        { "tcp:127.0.0.1:1,keep-alive,keep-alive-idle=0", "1 to 32767" },
+        { "tcp:127.0.0.1:1,user-timeout=4294967295", "user-timeout" },
         { "tcp:127.0.0.1:nosuchservice", "Cannot resolve" },
         { unix_uri, "200 bytes" },
         { "fd:nosuchname", "nosuchname" },
@@ -543,6 +672,10 @@ int main(int argc, char **argv)
     main_loop_init();
     g_test_add_func("/io-socket/parse/round-trip", test_parse_round_trip);
     g_test_add_func("/io-socket/parse/options", test_parse_options);
+    g_test_add_func("/io-socket/dead-peer/options", test_dead_peer_options);
+    g_test_add_func("/io-socket/dead-peer/does-not-read",
+                    test_peer_does_not_read);
+    g_test_add_func("/io-socket/dead-peer/is-gone", test_peer_is_gone);
     g_test_add_func("/io-socket/parse/failures", test_parse_failures);
     g_test_add_func("/io-socket/address-failures", test_address_failures);
     g_test_add_func("/io-socket/traffic", test_traffic);
