@@ -16,7 +16,7 @@
 
 struct QIOChannelSocket {
     QIOChannel parent;
-    _Atomic int fd;    /* -1: none (yet) */
+    _Atomic int fd; /* -1: none (yet) */
     /* The kernel gave the peer up, and told one of the threads that use it. */
     _Atomic bool timed_out;
     char *unlink_path; /* a listener's path, ours to remove */

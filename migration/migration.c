@@ -152,6 +152,9 @@ static bool may_begin(MigrationState *s, Error **errp)
                          "it may run at the target");
         return false;
     }
+    if (!qemu_ram_check_intact(errp)) {
+        return false;
+    }
     unmigratable = savevm_unmigratable();
     if (unmigratable) {
         error_setg(errp, "the device '%s' cannot be migrated", unmigratable);

@@ -22,6 +22,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
+#include "system/ram-block.h"
 
 #include "globalstate.h"
 #include "source.h"
@@ -223,7 +224,7 @@ static bool send_the_rest(MigrationState *s, QIOChannelBuffer *buffer,
     lap(s, &b->collect_ns, t);
 
     before = qemu_file_transferred(s->to_dst);
-    if (!send_last_pages(s, errp)) {
+    if (!qemu_ram_check_intact(errp) || !send_last_pages(s, errp)) {
         return false;
     }
     note_bytes(s, &b->pages_bytes, qemu_file_transferred(s->to_dst) - before);

@@ -76,13 +76,17 @@ int ram_create_memfd(const char *name, uint64_t size, bool hugetlb,
 int ram_open_file(const char *path, uint32_t ram_flags, Error **errp);
 
 /*
- * The name of the block that @ptr lies in, for a signal handler on its way
- * out: it never waits. NULL: in none, or the list is held just now.
+ * The block that @ptr lies in, for a signal handler: it does not wait for
+ * long. NULL: in none, or the list is held, by this thread say.
  */
-const char *ram_idstr_try(const void *ptr, ram_addr_t *offset);
+RAMBlock *ram_block_from_host_try(const void *ptr, ram_addr_t *offset);
 
 /* Install the SIGBUS handler once (ram-sigbus.c). */
 void ram_sigbus_init(void);
+/* Stand-ins (ram-plug.c). For the handler: false if there can be none. */
+bool ram_plug(const void *addr);
+void ram_plug_init(void);
+void ram_plug_block_removed(const RAMBlock *rb);
 
 /* Pages of [offset, offset + length) as bits of the block's bitmaps. */
 static inline uint64_t ram_block_bit(const RAMBlock *rb, ram_addr_t offset)

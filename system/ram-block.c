@@ -2,11 +2,16 @@
 /* RAM blocks and their list: see include/system/ram-block.h. */
 #include "qemu/osdep.h"
 
+#include <sched.h>
+
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "system/memory.h"
 
 #include "ram-block-internal.h"
+
+/* For the list's lock, in a signal handler. */
+#define TRIES_IN_SIGNAL 1000
 
 /* The process has one RAM address space. */
 static struct {
@@ -340,6 +345,7 @@ void qemu_ram_set_next_offset_for_test(ram_addr_t offset)
 
 void qemu_ram_free(RAMBlock *rb)
 {
+    ram_plug_block_removed(rb);
     dirty_log_block_removed(rb);
     WITH_QEMU_LOCK_GUARD(&ram_list.lock)
     {
@@ -613,16 +619,19 @@ RAMBlock *qemu_ram_block_from_host(const void *ptr, ram_addr_t *offset)
     return block_from_host_locked(ptr, offset);
 }
 
-const char *ram_idstr_try(const void *ptr, ram_addr_t *offset)
+RAMBlock *ram_block_from_host_try(const void *ptr, ram_addr_t *offset)
 {
-    const RAMBlock *rb;
+    RAMBlock *rb;
 
-    if (!qemu_mutex_trylock(&ram_list.lock)) {
-        return NULL;
+    for (unsigned tries = 0; !qemu_mutex_trylock(&ram_list.lock); tries++) {
+        if (tries == TRIES_IN_SIGNAL) {
+            return NULL;
+        }
+        sched_yield();
     }
     rb = block_from_host_locked(ptr, offset);
     qemu_mutex_unlock(&ram_list.lock);
-    return rb ? rb->idstr : NULL;
+    return rb;
 }
 
 uint64_t qemu_ram_bytes_total(void)

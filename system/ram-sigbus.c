@@ -4,8 +4,9 @@
  *
  * Each thread has a place to jump back to, set only while it accesses memory
  * under ram_access_try(). The handler does nothing but note the address and
- * jump; the words are found afterwards, in normal context. A SIGBUS outside
- * of such an access cannot be mended: the handler names the block as well as
+ * jump; the words are found afterwards, in normal context. Outside of such an
+ * access a page stands in for the one that is not there (ram-plug.c), and the
+ * VM is stopped. Where that cannot be, the handler names the block as well as
  * a signal handler may, and lets the default action happen.
  */
 #include "qemu/osdep.h"
@@ -50,12 +51,12 @@ static void write_stderr_hex(uint64_t value)
 static void write_reason(const void *addr)
 {
     ram_addr_t offset;
-    const char *name = ram_idstr_try(addr, &offset);
+    const RAMBlock *rb = ram_block_from_host_try(addr, &offset);
 
     write_stderr("SIGBUS: the host has no memory ");
-    if (name) {
+    if (rb) {
         write_stderr("for RAM block '");
-        write_stderr(name);
+        write_stderr(rb->idstr);
         write_stderr("' at offset ");
         write_stderr_hex(offset);
     } else {
@@ -76,6 +77,9 @@ static void sigbus_handler(int sig, siginfo_t *info, void *ucontext)
                         NULL);
         siglongjmp(sigbus_guard.env, 1);
     }
+    if (ram_plug(info->si_addr)) {
+        return;
+    }
     write_reason(info->si_addr);
     signal(sig, SIG_DFL);
     raise(sig);
@@ -89,6 +93,7 @@ void ram_sigbus_init(void)
         struct sigaction sa = { .sa_sigaction = sigbus_handler,
                                 .sa_flags = SA_SIGINFO };
 
+        ram_plug_init();
         sigaction(SIGBUS, &sa, NULL);
         g_once_init_leave(&done, 1);
     }

@@ -16,6 +16,7 @@
 #include "qemu/main-loop.h"
 #include "system/cpus.h"
 #include "system/reset.h"
+#include "system/ram-block.h"
 #include "system/runstate.h"
 #include "trace-system.h"
 
@@ -252,6 +253,14 @@ static gboolean requests_pending(gint fd, GIOCondition cond, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+/* Memory that the host could not give, see qemu_ram_mend(). */
+static void stop_for_memory(bool lost)
+{
+    if (runstate_is_running()) {
+        vm_stop(lost ? RUN_STATE_INTERNAL_ERROR : RUN_STATE_IO_ERROR);
+    }
+}
+
 void runstate_init(void)
 {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -260,5 +269,6 @@ void runstate_init(void)
         g_error("eventfd: %s", strerror(errno));
     }
     req.wake_fd = fd;
+    qemu_ram_set_plug_hook(stop_for_memory);
     g_unix_fd_add(fd, G_IO_IN, requests_pending, NULL);
 }

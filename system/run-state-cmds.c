@@ -12,6 +12,7 @@
 #include "system/accel.h"
 #include "system/machine-info.h"
 #include "system/monitor-cmds.h"
+#include "system/ram-block.h"
 #include "system/runstate.h"
 
 StatusInfo *qmp_query_status(Error **errp)
@@ -40,7 +41,7 @@ void qmp_cont(Error **errp)
         error_setg(errp, "Migration is not finalized yet");
     } else if (runstate_check(RUN_STATE_INMIGRATE)) {
         runstate_set_autostart(true);
-    } else if (!runstate_check(RUN_STATE_SUSPENDED)) {
+    } else if (!runstate_check(RUN_STATE_SUSPENDED) && qemu_ram_mend(errp)) {
         vm_start();
     }
 }

@@ -212,4 +212,21 @@ bool ram_block_copy_in(RAMBlock *rb, ram_addr_t offset, const void *buf,
 bool ram_block_fill(RAMBlock *rb, ram_addr_t offset, uint8_t byte,
                     size_t length, Error **errp);
 
+/**
+ * qemu_ram_mend: put back pages that the host could not give
+ *
+ * An access that is not guarded as above, that of a vCPU say, does not end the
+ * process either. A page of the process' own stands in, the access goes on,
+ * and the main loop stops the VM with an error that names the block. This
+ * function moves what was written there meanwhile to where it belongs.
+ *
+ * BQL, and no vCPU runs. False with an Error: there is still no memory, or
+ * the content is lost, since the file became shorter.
+ */
+bool qemu_ram_mend(Error **errp);
+/* False with an Error: the content of some page is lost. Any thread. */
+bool qemu_ram_check_intact(Error **errp);
+/* Who stops the VM then; @lost: for ever. Called in the main loop. */
+void qemu_ram_set_plug_hook(void (*stop)(bool lost));
+
 #endif /* SYSTEM_RAM_BLOCK_H */

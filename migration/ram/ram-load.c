@@ -219,8 +219,8 @@ static bool load_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
 static bool load_zero(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
 {
     size_t size = (size_t)1 << the_ram_load.config.target_page_bits;
-    uint8_t *host = qemu_ram_get_host_addr(rb);
     unsigned fill = qemu_get_byte(f);
+    int zero;
 
     if (!qemu_file_check(f, errp)) {
         return false;
@@ -235,8 +235,8 @@ static bool load_zero(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
     atomic_fetch_add_explicit(&the_ram_load.zero_pages, 1,
                               memory_order_relaxed);
     /* Not written if it is zero: memory that is not there need not come. */
-    return ram_page_is_zero(host + offset, size) ||
-           ram_block_fill(rb, offset, 0, size, errp);
+    zero = ram_block_page_is_zero(rb, offset, size, errp);
+    return zero > 0 || (zero == 0 && ram_block_fill(rb, offset, 0, size, errp));
 }
 
 /* One record. Sets *@end at the end of the section's payload. */

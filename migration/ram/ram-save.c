@@ -185,9 +185,18 @@ static uint64_t save_target_page(RamSave *rs, QEMUFile *f, RamSaveBlock *b,
 {
     size_t size = (size_t)1 << rs->config.target_page_bits;
     MigrationStats *stats = rs->config.stats;
+    Error *err = NULL;
     uint64_t bytes;
+    int zero = 0;
 
-    if (detect_zero && ram_page_is_zero(b->host + offset, size)) {
+    if (detect_zero) {
+        zero = ram_block_page_is_zero(b->rb, offset, size, &err);
+    }
+    if (zero < 0) {
+        qemu_file_set_error_obj(f, -EFAULT, err);
+        return 0;
+    }
+    if (zero) {
         bytes = put_head(rs, f, b, offset, RAM_FLAG_ZERO);
         qemu_put_byte(f, 0);
         STAT_ADD(stats, zero_pages, 1);

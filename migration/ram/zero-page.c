@@ -3,6 +3,7 @@
 #include "qemu/osdep.h"
 
 #include "qemu/tsan.h"
+#include "system/ram-block.h"
 
 #include "ram/zero-page.h"
 
@@ -69,4 +70,29 @@ bool TSAN_UNCHECKED ram_page_is_zero(const void *page, size_t len_bytes)
         }
     }
     return true;
+}
+
+typedef struct Look {
+    const uint8_t *page;
+    size_t len_bytes;
+    bool zero;
+} Look;
+
+static void look(void *opaque)
+{
+    Look *l = opaque;
+
+    l->zero = ram_page_is_zero(l->page, l->len_bytes);
+}
+
+int ram_block_page_is_zero(RAMBlock *rb, ram_addr_t offset, size_t len_bytes,
+                           Error **errp)
+{
+    const uint8_t *host = qemu_ram_get_host_addr(rb);
+    Look l = { .page = host + offset, .len_bytes = len_bytes };
+
+    if (qemu_ram_get_fd(rb) < 0) {
+        return ram_page_is_zero(l.page, len_bytes);
+    }
+    return ram_access_try(look, &l, errp) ? l.zero : -1;
 }

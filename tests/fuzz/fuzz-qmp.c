@@ -14,11 +14,25 @@
 #include "qmp-dispatch.h"
 
 static const char *const not_executed[] = {
-    "quit",        "chardev-add",   "dumpdtb",      "getfd",
-    "closefd",     "add-fd",        "remove-fd",    "human-monitor-command",
-    "memsave",     "pmemsave",      "object-add",   "ringbuf-read",
-    "migrate",     "chardev-remove", "cont",        "calc-dirty-rate",
-    "object-del",  "ringbuf-write", "migrate-incoming",
+    "quit",
+    "chardev-add",
+    "dumpdtb",
+    "getfd",
+    "closefd",
+    "add-fd",
+    "remove-fd",
+    "human-monitor-command",
+    "memsave",
+    "pmemsave",
+    "object-add",
+    "ringbuf-read",
+    "migrate",
+    "chardev-remove",
+    "cont",
+    "calc-dirty-rate",
+    "object-del",
+    "ringbuf-write",
+    "migrate-incoming",
     "system_wakeup",
 };
 

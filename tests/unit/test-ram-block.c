@@ -4,6 +4,7 @@
 
 #include <glib/gstdio.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
@@ -235,25 +236,125 @@ static void test_sigbus_is_an_error(void)
     qemu_ram_free(rb);
 }
 
-/* Outside of a guarded access it is a death, but one that says of what. */
-static void test_sigbus_names_block(void)
+/*
+ * Outside of a guarded access: the access goes on with a page that stands in,
+ * the VM's owner is told which block it was, and what was written goes to where
+ * it belongs as soon as it can.
+ */
+static bool told, told_lost;
+
+static void note_plug(bool lost)
+{
+    told = true;
+    told_lost = lost;
+}
+
+/* 4 pages in a file system that holds @room of them. NULL: none could be made. */
+static RAMBlock *block_in_small_fs(char **dir, unsigned room)
+{
+    g_autofree char *options = g_strdup_printf("size=%lu", room * PAGE);
+    g_autofree char *path = NULL;
+
+    *dir = g_dir_make_tmp("plug-XXXXXX", NULL);
+    if (mount("ferry-test", *dir, "tmpfs", 0, options) < 0) {
+        g_rmdir(*dir);
+        return NULL;
+    }
+    path = g_build_filename(*dir, "ram", NULL);
+    return qemu_ram_alloc_from_file(4 * PAGE, 0, RAM_SHARED, path, 0, NULL,
+                                    &error_abort);
+}
+
+static void test_stand_in(void)
+{
+    g_autofree char *dir = NULL;
+    RAMBlock *rb = block_in_small_fs(&dir, 2);
+    volatile uint8_t *host;
+    Error *err = NULL;
+
+    if (!rb) {
+        g_test_skip("a small file system needs root");
+        return;
+    }
+    qemu_ram_set_idstr(rb, "full.ram", &error_abort);
+    qemu_ram_set_plug_hook(note_plug);
+    host = qemu_ram_get_host_addr(rb);
+    for (int i = 0; i < 4; i++) {
+        host[i * PAGE + 5] = 0x40 + i;
+    }
+    told = false;
+    while (g_main_context_iteration(NULL, false)) {
+    }
+    g_assert_true(told);
+    g_assert_false(told_lost);
+    for (int i = 0; i < 4; i++) {
+        g_assert_cmphex(host[i * PAGE + 5], ==, 0x40 + i);
+        g_assert_cmphex(host[i * PAGE + 6], ==, 0);
+    }
+    g_assert_true(qemu_ram_check_intact(&error_abort));
+    g_assert_false(qemu_ram_mend(&err));
+    expect_error(&err, "'full.ram' at offset 0x3000");
+    g_assert_cmphex(host[3 * PAGE + 5], ==, 0x43);
+
+    g_assert_cmpint(mount("ferry-test", dir, "tmpfs", MS_REMOUNT, "size=65536"),
+                    ==, 0);
+    g_assert_true(qemu_ram_mend(&error_abort));
+    for (int i = 0; i < 4; i++) {
+        uint8_t byte;
+
+        g_assert_cmphex(host[i * PAGE + 5], ==, 0x40 + i);
+        g_assert_cmpint(pread(qemu_ram_get_fd(rb), &byte, 1, i * PAGE + 5), ==,
+                        1);
+        g_assert_cmphex(byte, ==, 0x40 + i);
+    }
+    qemu_ram_set_plug_hook(NULL);
+    qemu_ram_free(rb);
+    g_assert_cmpint(umount2(dir, MNT_DETACH), ==, 0);
+    g_rmdir(dir);
+}
+
+/* What stood behind the end of a file that was cut does not come back. */
+static void test_lost(void)
 {
     int fd = memfd_create("cut", MFD_CLOEXEC);
-    RAMBlock *rb;
+    RAMBlock *rb = qemu_ram_alloc_from_fd(16 * PAGE, RAM_SHARED, fd, 0, NULL,
+                                          &error_abort);
+    volatile uint8_t *host = qemu_ram_get_host_addr(rb);
+    Error *err = NULL;
+
+    qemu_ram_set_idstr(rb, "cut.ram", &error_abort);
+    qemu_ram_set_plug_hook(note_plug);
+    g_assert_cmpint(ftruncate(fd, 8 * PAGE), ==, 0);
+    host[9 * PAGE] = 1;
+    while (g_main_context_iteration(NULL, false)) {
+    }
+    g_assert_true(told_lost);
+    g_assert_false(qemu_ram_check_intact(&err));
+    expect_error(&err, "'cut.ram' at offset 0x9000");
+    g_assert_false(qemu_ram_mend(&err));
+    expect_error(&err, "is lost");
+    qemu_ram_set_plug_hook(NULL);
+    qemu_ram_free(rb);
+    g_assert_true(qemu_ram_check_intact(&error_abort));
+}
+
+/* Where no page can stand in it is a death, but one that says of what. */
+static void test_sigbus_names_address(void)
+{
+    int fd = memfd_create("cut", MFD_CLOEXEC);
+    volatile uint8_t *page;
 
     if (!g_test_subprocess()) {
         g_test_trap_subprocess(NULL, 0, 0);
         g_test_trap_assert_failed();
-        g_test_trap_assert_stderr("*SIGBUS: the host has no memory for RAM "
-                                  "block 'cut.ram' at offset 0x9000 *");
+        g_test_trap_assert_stderr("*SIGBUS: the host has no memory at address "
+                                  "0x*");
         close(fd);
         return;
     }
-    rb = qemu_ram_alloc_from_fd(16 * PAGE, RAM_SHARED, fd, 0, NULL,
-                                &error_abort);
-    qemu_ram_set_idstr(rb, "cut.ram", &error_abort);
-    g_assert_cmpint(ftruncate(fd, 8 * PAGE), ==, 0);
-    *(volatile uint8_t *)((uint8_t *)qemu_ram_get_host_addr(rb) + 9 * PAGE) = 1;
+    qemu_ram_free(qemu_ram_alloc(PAGE, 0, NULL, &error_abort));
+    page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    *page = 1;
 }
 
 static bool blocks_are_fixed;
@@ -319,7 +420,9 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/shared", test_shared);
     g_test_add_func("/memory/file", test_file);
     g_test_add_func("/memory/sigbus-is-an-error", test_sigbus_is_an_error);
-    g_test_add_func("/memory/sigbus-names-block", test_sigbus_names_block);
+    g_test_add_func("/memory/sigbus-names-address", test_sigbus_names_address);
+    g_test_add_func("/memory/stand-in", test_stand_in);
+    g_test_add_func("/memory/stand-in-lost", test_lost);
     g_test_add_func("/memory/resize", test_resize);
     g_test_add_func("/list/fixed", test_fixed);
     return g_test_run();
