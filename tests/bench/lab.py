@@ -39,6 +39,10 @@ class LabError(Exception):
     """What a benchmark can't go on from; its text is for the user."""
 
 
+class NotHere(LabError):
+    """This host can't do it at all."""
+
+
 class Arch:
     """What machines with a guest have in common, and where RAM begins."""
 
@@ -265,7 +269,7 @@ class Lab:
         self.kernel = os.path.join(self.build, 'tests/guest', self.arch.guest)
         self.vms, self.count = [], 0
         if accel == 'kvm' and not os.access('/dev/kvm', os.R_OK | os.W_OK):
-            raise LabError('there is no /dev/kvm for us')
+            raise NotHere('there is no /dev/kvm for us')
 
     def __enter__(self):
         shm = os.path.isdir('/dev/shm') and os.access('/dev/shm', os.W_OK)

@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 
-from lab import Lab, LabError
+from lab import Lab, LabError, NotHere
 
 
 def parser(doc):
@@ -118,10 +118,13 @@ class Report:
 
 
 def main(func):
-    """Runs @func; what can't be measured is said in one line, status 1. Being
-    ended from outside still ends the machines."""
+    """Runs @func; what can't be measured is said in one line, status 1, or 77
+    if it never can be on this host. Being ended from outside still ends the machines."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit('ended by a signal'))
     try:
         func()
+    except NotHere as e:
+        print('skipped: %s' % e)
+        sys.exit(77)
     except LabError as e:
         sys.exit('%s: %s' % (os.path.basename(sys.argv[0]), e))

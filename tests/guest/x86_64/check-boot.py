@@ -117,6 +117,15 @@ def workload(cpus):
     return run
 
 
+def again(start):
+    """After a reset the image is fresh, and further vCPUs start again."""
+    with start('workload', 'ws=4 cpus=2', 2) as g:
+        g.until(lambda: len(g.text()) == 4, 'did not start')
+        g.machine.cmd('system_reset')
+        g.until(lambda: len(g.text()) == 8, 'did not start again')
+        assert sorted(g.text()[4:]) == sorted('AaBb'), g.text()
+
+
 def clocks(tick, cpus=1):
     def run(start):
         with start('clocks', 'tick=%s cpus=%d rtc=2' % (tick, cpus),
@@ -139,6 +148,7 @@ TESTS = {
     'page counter': page_counter,
     'workload, 1 vCPU': workload(1),
     'workload, 3 vCPUs': workload(3),
+    'workload, 2 vCPUs, after a reset': again,
     'clocks, PIT': clocks('pit'),
     'clocks, local APICs, 2 vCPUs': clocks('lapic', 2),
     'clocks, one shot each': clocks('oneshot'),
@@ -146,7 +156,7 @@ TESTS = {
 
 
 def main():
-    folder, binary = sys.argv[1:]
+    folder, binary = (os.path.abspath(a) for a in sys.argv[1:])
     peer = os.environ.get('PEER_QEMU_X86_64')
     sides = [('ours', binary)] + ([('peer', peer)] if peer else [])
     print('1..%d' % (len(sides) * len(TESTS)))
