@@ -111,9 +111,20 @@ static void prepare(GuestVcpu *g, vaddr pc)
 {
     complete_io(g);
     g->regs.rip = pc;
-    g->regs.rflags = 2;
+    g->regs.rflags = 0x3002; /* IOPL 3, for who does not ask the TSS */
     g->parked = false;
     g_assert_cmpint(kvm_vcpu_ioctl(g->v, KVM_SET_REGS, &g->regs), >=, 0);
+}
+
+/* Neither a program's end nor anything that it may do. */
+static void G_NORETURN lost(KvmVcpu *v, uint32_t reason)
+{
+    struct kvm_regs r = mini_regs(v);
+    struct kvm_sregs s = { 0 };
+
+    kvm_vcpu_ioctl(v, KVM_GET_SREGS, &s);
+    g_error("exit %u: rip %#llx rsi %#llx rdi %#llx cr2 %#llx cs %#x cpl %u",
+            reason, r.rip, r.rsi, r.rdi, s.cr2, s.cs.selector, s.ss.dpl);
 }
 
 /* Until it parks, or somebody wants it out. Returns what guest_run() does. */
@@ -139,7 +150,7 @@ static uint32_t run_until_parked(GuestVcpu *g)
             g->parked = true;
             return 1;
         } else if (reason != KVM_EXIT_INTR) {
-            g_error("exit %u", reason);
+            lost(v, reason);
         }
     }
     return 0;

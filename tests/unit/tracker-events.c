@@ -277,13 +277,18 @@ static void attribution(const TrackerEngine *e)
     oracle_take(&o);
     g_assert_true(dirty_tracker_written(va->cs, &a_after));
     g_assert_true(dirty_tracker_written(vb->cs, &b_after));
-    g_assert_cmpuint(a_after - a, ==, 30);
     if (e->can & IS_ONCE) {
+        g_assert_cmpuint(a_after - a, ==, 30);
         g_assert_cmpuint(b_after - b, ==, 20);
     } else {
-        /* Those that the other one wrote before may count, too. */
+        /*
+         * Those that the other one wrote before may count, too; and a few of
+         * the guest's page tables, where walking them counts as writing.
+         */
+        g_assert_cmpuint(a_after - a, >=, 30);
+        g_assert_cmpuint(a_after - a, <=, 40);
         g_assert_cmpuint(b_after - b, >=, 20);
-        g_assert_cmpuint(b_after - b, <=, 30);
+        g_assert_cmpuint(b_after - b, <=, 40);
     }
     oracle_end(&o);
 }
