@@ -51,10 +51,12 @@ static struct {
     DirtyRingPage *pages;            /* harvest of one ring */
     uint32_t batch_cap;              /* of pages, and of batches */
     uint64_t removals;               /* of rings */
+    uint64_t nr_harvested;           /* entries, since the start */
     Batches batches;
 
     /* Held while the engine resets; never together with lock. */
     QemuMutex reset_lock;
+    uint64_t nr_reset; /* of nr_harvested; guarded by reset_lock */
 
     /* ---- guarded by the BQL ---- */
     QemuThread thread;
@@ -148,16 +150,17 @@ static void publish(const Batch *b)
 }
 
 /*
- * All that was harvested is reset when this returns, be it by another thread:
- * then that one had the lock, and has it until the pages are protected.
+ * The first @nr_harvested entries are reset when this returns, be it by another
+ * thread: then that one had the lock, and has it until the pages are protected.
  */
-static void reset(void)
+static void reset(uint64_t nr_harvested)
 {
     int64_t begin_ns;
 
     QEMU_LOCK_GUARD(&reaper.reset_lock);
     begin_ns = dirty_stats_clock_ns();
-    reaper.engine->reset();
+    reaper.nr_reset += reaper.engine->reset(nr_harvested -
+                                            MIN(nr_harvested, reaper.nr_reset));
     count(&reaper.stats.reset_ns, dirty_stats_clock_ns() - begin_ns);
 }
 
@@ -168,13 +171,15 @@ static void reset(void)
  */
 static void TSA_NO_CHECK finish_batch_locked(Batch *b)
 {
+    uint64_t nr_harvested = reaper.nr_harvested;
+
     if (b->nr_unreset == 0) {
         return;
     }
     batch_take_off(&reaper.batches, b);
     qemu_mutex_unlock(&reaper.lock);
     test_point(DIRTY_REAPER_HARVESTED);
-    reset();
+    reset(nr_harvested);
     test_point(DIRTY_REAPER_RESET);
     publish(b);
     count(&reaper.stats.batches, 1);
@@ -244,6 +249,7 @@ static uint32_t harvest_locked(Ring *r, Batch *b, uint32_t max)
     count(&reaper.stats.unknown, unknown);
     count(&reaper.stats.beyond, beyond);
     b->nr_unreset += n;
+    reaper.nr_harvested += n;
     r->cpu->ring_stats.harvested += n;
     count(&reaper.stats.harvested, n);
     return n;
@@ -467,6 +473,7 @@ bool dirty_reaper_start(const DirtyReaperEngine *engine, Error **errp)
     {
         assert(!reaper.engine);
         reaper.engine = engine;
+        reaper.nr_harvested = reaper.nr_reset = 0;
         reaper.rings = g_ptr_array_new_with_free_func(g_free);
         reaper.slots = g_hash_table_new_full(NULL, NULL, NULL, slot_free);
     }

@@ -39,6 +39,8 @@
  */
 #include "qemu/osdep.h"
 
+#include <signal.h>
+
 #include "kvm-caps.h"
 #include "kvm-slots.h"
 #include "kvm-trackers.h"
@@ -110,20 +112,39 @@ static bool ring_setup(Error **errp)
 
 /* ---- the reaper's engine ---- */
 
-static uint32_t reset_rings(void)
+static void all_is_written(const char *why)
+{
+    if (!atomic_exchange(&rings.broken, true)) {
+        warn_report("KVM_RESET_DIRTY_RINGS: %s; all pages count as written",
+                    why);
+    }
+}
+
+/*
+ * A signal ends it half-way (Linux 6.16), and that is not said but by the
+ * count. Entries may be free then whose pages are not protected (those that
+ * were to be protected together with the next one). So no signal is let in;
+ * if it ended early all the same (the process was stopped), no page is trusted.
+ */
+static uint32_t reset_rings(uint32_t due)
 {
     unsigned tries = 0;
     uint32_t done = 0;
+    sigset_t all, old;
     int ret;
 
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
     do {
         ret = kvm_vm_ioctl(kvm_vm(), KVM_RESET_DIRTY_RINGS, 0);
         done += ret > 0 ? ret : 0;
-        /* A signal may end it half-way. */
-    } while (ret < 0 && ++tries < RESET_TRIES);
-    if (ret < 0 && !atomic_exchange(&rings.broken, true)) {
-        warn_report("KVM_RESET_DIRTY_RINGS: %s; all pages count as written",
-                    g_strerror(-ret));
+        if (ret >= 0 && done < due) {
+            all_is_written("it ended early");
+        }
+    } while ((ret < 0 || done < due) && ++tries < RESET_TRIES);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (ret < 0) {
+        all_is_written(g_strerror(-ret));
     }
     return done;
 }

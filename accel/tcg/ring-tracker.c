@@ -41,7 +41,7 @@ static struct {
     unsigned nr_armed; /* blocks */
 } rings;
 
-static uint32_t reset_rings(void);
+static uint32_t reset_rings(uint32_t due);
 
 static const DirtyReaperEngine reaper_engine = { .reset = reset_rings };
 
@@ -123,7 +123,7 @@ static void protect_page(uint32_t slot, uint64_t page)
     clear_bit_atomic(page, tcg_ram_of_slot(slot)->writable);
 }
 
-static uint32_t reset_rings(void)
+static uint32_t reset_rings(uint32_t due)
 {
     unsigned n = tcg_nr_vcpus(), i;
     uint32_t done = 0;

@@ -53,9 +53,10 @@ typedef struct DirtyReaperEngine {
      * Required. Free all harvested entries after re-protecting their pages.
      * Returns when no vCPU can store through the old permission. Called by one
      * thread at a time, while others harvest; must not wait for the BQL.
-     * Returns how many.
+     * @due: so many were harvested and not freed before the call, at least.
+     * Returns how many are free now.
      */
-    uint32_t (*reset)(void);
+    uint32_t (*reset)(uint32_t due);
 } DirtyReaperEngine;
 
 /* Begin and end: the thread, nothing registered. Under the BQL. */

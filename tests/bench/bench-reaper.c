@@ -100,7 +100,7 @@ static void protect(uint32_t slot, uint64_t page)
     clear_bit_atomic(page, vm.writable);
 }
 
-static uint32_t reset(void)
+static uint32_t reset(uint32_t due)
 {
     return dirty_ring_recycle(&vm.ring, protect);
 }

@@ -219,7 +219,7 @@ static struct {
     CPUState *cpus[MAX_CPUS];
     TestRing *rings[MAX_CPUS];
     uint64_t slot_first; /* page of the block where slot 1 begins */
-    uint32_t resets;
+    uint32_t resets, due;
 } eng;
 
 static void protect(uint32_t slot, uint64_t offset)
@@ -231,7 +231,7 @@ static void protect(uint32_t slot, uint64_t offset)
     }
 }
 
-static uint32_t eng_reset(void)
+static uint32_t eng_reset(uint32_t due)
 {
     uint32_t n = 0;
 
@@ -242,6 +242,8 @@ static uint32_t eng_reset(void)
         }
     }
     eng.resets++;
+    g_assert_cmpuint(n, >=, due);
+    eng.due += due;
     return n;
 }
 
@@ -382,7 +384,7 @@ static void test_look(void)
 /* Three rings and a batch that holds one ring's worth. */
 static void test_batches(void)
 {
-    uint32_t resets;
+    uint32_t resets, due;
 
     begin();
     add_vcpu(1);
@@ -393,9 +395,11 @@ static void test_batches(void)
         }
     }
     resets = eng.resets;
+    due = eng.due;
     dirty_reaper_collect();
     g_assert_cmpuint(nr_dirty(), ==, 768);
     g_assert_cmpuint(eng.resets - resets, ==, 3);
+    g_assert_cmpuint(eng.due - due, ==, 768);
     end();
 }
 

@@ -7,6 +7,9 @@
  */
 #include "qemu/osdep.h"
 
+#include <signal.h>
+#include <time.h>
+
 #include "kvm-caps.h"
 #include "kvm-slots.h"
 #include "kvm-trackers.h"
@@ -211,6 +214,45 @@ static void test_reset_fails(void)
     store_all(TEST_FIRST, 10, 1, 9);
     g_assert_cmpuint(oracle_take(&o), ==, 10);
     oracle_check_current(&o);
+    oracle_end(&o);
+}
+
+static void on_signal(int sig)
+{
+}
+
+/*
+ * Signals, every 20 us, to the thread that resets. The kernel then ends a reset
+ * half-way, and says so by the count only; pages that were not protected would
+ * be missing in the next round.
+ */
+static void test_reset_signals(void)
+{
+    const struct itimerspec often = { { 0, 20000 }, { 0, 20000 } },
+                            never = { { 0, 0 }, { 0, 0 } };
+    struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID,
+                           .sigev_signo = SIGUSR2,
+                           ._sigev_un._tid = gettid() };
+    const unsigned n = 2000;
+    timer_t timer;
+    Oracle o;
+
+    sigaction(SIGUSR2, &sa, NULL);
+    g_assert_cmpint(timer_create(CLOCK_MONOTONIC, &ev, &timer), ==, 0);
+    oracle_begin(&o, engine("ring-4096"));
+    for (uint64_t round = 1; round <= 30; round++) {
+        uint64_t found;
+
+        store_all(TEST_FIRST, n, 3, round);
+        timer_settime(timer, 0, &often, NULL);
+        found = oracle_take(&o);
+        timer_settime(timer, 0, &never, NULL);
+        g_assert_cmpuint(found, ==, n);
+        oracle_send(&o);
+        oracle_check_current(&o);
+    }
+    timer_delete(timer);
     oracle_end(&o);
 }
 
@@ -594,6 +636,7 @@ static const struct {
     { "fails/clear", test_clear_fails },
     { "fails/reset-once", test_reset_fails_once },
     { "fails/reset", test_reset_fails },
+    { "fails/reset-signals", test_reset_signals },
     { "fails/start", test_start_fails },
     { "fails/rounds", test_rounds_with_faults },
     { "slots/odd", test_odd_slots },
