@@ -32,7 +32,7 @@ void TSA_NO_CHECK fuzz_machine_start(const char *args)
 {
     g_autofree char *line = g_strconcat("fuzz ", args, NULL);
     g_auto(GStrv) argv = g_strsplit(line, " ", -1);
-    Options *o; /* machine_info() points into it: never freed */
+    static Options *o; /* machine_info() points into it: never freed */
 
     error_init("fuzz");
     target_desc.register_types();
