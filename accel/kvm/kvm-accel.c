@@ -71,7 +71,8 @@ static bool kvm_init_machine(AccelState *as, MachineState *ms, Error **errp)
     KvmState *s = kvm_state(as);
     KvmVmConfig config = { .kind = KVM_LOG_BITMAP,
                            .irqchip = irqchip_kind(s->irqchip),
-                           .slot_bytes = s->slot_bytes };
+                           .slot_bytes = s->slot_bytes,
+                           .smm = true };
 
     if (!kvm_dev_open(errp)) {
         return false;

@@ -35,7 +35,9 @@ static const KvmCapInfo caps[KVM_HAS_NR] = {
     [KVM_HAS_RING_WITH_BITMAP] = { CAP(DIRTY_LOG_RING_WITH_BITMAP),
                                    "rings beside a bitmap" },
     [KVM_HAS_MAX_VCPUS] = { CAP(MAX_VCPUS), "more than one vCPU" },
-    [KVM_HAS_MULTI_ADDRESS_SPACE] = { CAP(MULTI_ADDRESS_SPACE), "SMM" },
+    [KVM_HAS_MULTI_ADDRESS_SPACE] = { CAP(MULTI_ADDRESS_SPACE),
+                                      "memory in SMM" },
+    [KVM_HAS_SMM] = { CAP(X86_SMM), "system management mode" },
 };
 
 /* The kernel's answers: its KVM is one per process. Constant once probed. */

@@ -30,7 +30,8 @@ typedef enum KvmCap {
     KVM_HAS_RING_ACQ_REL,   /* likewise */
     KVM_HAS_RING_WITH_BITMAP,
     KVM_HAS_MAX_VCPUS,
-    KVM_HAS_MULTI_ADDRESS_SPACE,
+    KVM_HAS_SMM,                 /* of x86 */
+    KVM_HAS_MULTI_ADDRESS_SPACE, /* value: how many; 0: one */
     KVM_HAS_NR
 } KvmCap;
 

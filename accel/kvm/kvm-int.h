@@ -72,9 +72,13 @@ typedef enum KvmIrqchip {
     KVM_IRQCHIP_SPLIT, /* local APICs in the kernel */
 } KvmIrqchip;
 
+/* Guest memory as vCPUs see it in and out of system management mode. */
+#define KVM_MAX_SPACES 2
+
 struct KvmVm {
     /* Constant. */
     int fd;
+    unsigned nr_spaces; /* 1 .. KVM_MAX_SPACES: kvm-slots.h */
     KvmIrqchip irqchip;
     uint64_t slot_bytes; /* longest slot, as asked for */
     size_t run_size;     /* bytes mapped of each vCPU */
@@ -132,6 +136,7 @@ typedef struct KvmVmConfig {
     uint32_t ring_entries; /* kind ring: checked by dirty_ring_check_entries */
     KvmIrqchip irqchip;
     uint64_t slot_bytes; /* longest slot; 0: the kernel's limit */
+    bool smm; /* memory for vCPUs in SMM, if the kernel emulates it */
 } KvmVmConfig;
 
 /**

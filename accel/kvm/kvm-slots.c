@@ -21,12 +21,13 @@ struct KvmSlots {
     pthread_rwlock_t lock;
 
     /* Guarded by lock; changed under the BQL. */
-    GPtrArray *slots;    /* KvmSlot *, by gpa */
+    GPtrArray *slots;    /* KvmSlot *, by address space, then gpa */
     GPtrArray *by_block; /* the same, by block, then rb_page */
-    GPtrArray *by_id;    /* the same, at their id; NULL: free */
-    uint64_t longest;    /* pages of the longest one */
-    bool frozen;         /* see kvm_slots_freeze() */
-    GHashTable *logged;  /* set of RAMBlock *, ref'd */
+    /* The same, of one address space, at their number in it; NULL: free. */
+    GPtrArray *by_id[KVM_MAX_SPACES];
+    uint64_t longest;   /* pages of the longest one */
+    bool frozen;        /* see kvm_slots_freeze() */
+    GHashTable *logged; /* set of RAMBlock *, ref'd */
     const KvmSlotHooks *hooks;
     KvmSlotStats stats;
 };
@@ -80,7 +81,9 @@ KvmSlots *kvm_slots_new(KvmVm *vm, uint64_t slot_bytes)
     s->max_pages = slot_bytes ? slot_bytes / page_size() : most_pages();
     s->slots = g_ptr_array_new();
     s->by_block = g_ptr_array_new();
-    s->by_id = g_ptr_array_new();
+    for (unsigned space = 0; space < KVM_MAX_SPACES; space++) {
+        s->by_id[space] = g_ptr_array_new();
+    }
     s->logged = g_hash_table_new(NULL, NULL);
     s->hooks = &no_hooks;
     /* Collects follow each other closely: a change would wait for ever. */
@@ -109,7 +112,9 @@ void kvm_slots_free(KvmSlots *s)
     g_ptr_array_set_free_func(s->slots, slot_free);
     g_ptr_array_free(s->slots, TRUE);
     g_ptr_array_free(s->by_block, TRUE);
-    g_ptr_array_free(s->by_id, TRUE);
+    for (unsigned space = 0; space < KVM_MAX_SPACES; space++) {
+        g_ptr_array_free(s->by_id[space], TRUE);
+    }
     forget_logged(s);
     g_hash_table_destroy(s->logged);
     pthread_rwlock_destroy(&s->lock);
@@ -123,11 +128,20 @@ static KvmSlot *slot_at(const GPtrArray *a, guint i)
     return a->pdata[i];
 }
 
-static gint by_gpa(gconstpointer a, gconstpointer b)
+/* Where it is: < 0 if before (@space, @gpa), > 0 if behind. */
+static int compare_place(const KvmSlot *x, unsigned space, hwaddr gpa)
+{
+    if (kvm_slot_space(x) != space) {
+        return kvm_slot_space(x) < space ? -1 : 1;
+    }
+    return x->gpa < gpa ? -1 : x->gpa > gpa;
+}
+
+static gint by_place(gconstpointer a, gconstpointer b)
 {
     const KvmSlot *x = *(KvmSlot *const *)a, *y = *(KvmSlot *const *)b;
 
-    return x->gpa < y->gpa ? -1 : x->gpa > y->gpa;
+    return compare_place(x, kvm_slot_space(y), y->gpa);
 }
 
 static int compare_block(const KvmSlot *x, const RAMBlock *rb, uint64_t rb_page)
@@ -148,7 +162,7 @@ static gint by_block(gconstpointer a, gconstpointer b)
 static void reindex(KvmSlots *s)
 {
     g_ptr_array_set_size(s->by_block, 0);
-    g_ptr_array_sort(s->slots, by_gpa);
+    g_ptr_array_sort(s->slots, by_place);
     s->longest = 0;
     for (guint i = 0; i < s->slots->len; i++) {
         KvmSlot *slot = slot_at(s->slots, i);
@@ -157,6 +171,17 @@ static void reindex(KvmSlots *s)
         s->longest = MAX(s->longest, slot->npages);
     }
     g_ptr_array_sort(s->by_block, by_block);
+}
+
+static GPtrArray *ids_of(KvmSlots *s, const KvmSlot *slot)
+{
+    return s->by_id[kvm_slot_space(slot)];
+}
+
+/* Where it is in ids_of(). */
+static guint nr_of(const KvmSlot *slot)
+{
+    return slot->id & UINT16_MAX;
 }
 
 /* ---- one slot in the kernel ---- */
@@ -184,18 +209,19 @@ static void error_set_slot(const KvmSlot *slot, const char *what, int ret,
     error_setg_errno(
         errp, -ret,
         "the kernel does not %s guest memory 0x%" PRIx64 "-0x%" PRIx64
-        " (%s, slot %u)",
+        " (%s, slot %u%s)",
         what, slot->gpa, slot->gpa + slot->npages * page_size() - 1,
         *qemu_ram_get_idstr(slot->rb) ? qemu_ram_get_idstr(slot->rb)
                                       : "no name",
-        slot->id);
+        nr_of(slot), kvm_slot_space(slot) ? " of SMM" : "");
 }
 
 static bool take_id(KvmSlots *s, KvmSlot *slot, Error **errp)
 {
+    GPtrArray *ids = ids_of(s, slot);
     guint id = 0;
 
-    while (id < s->by_id->len && s->by_id->pdata[id]) {
+    while (id < ids->len && ids->pdata[id]) {
         id++;
     }
     if (id >= (guint)kvm_cap(KVM_HAS_NR_MEMSLOTS)) {
@@ -207,10 +233,10 @@ static bool take_id(KvmSlots *s, KvmSlot *slot, Error **errp)
         }
         return false;
     }
-    if (id == s->by_id->len) {
-        g_ptr_array_add(s->by_id, NULL);
+    if (id == ids->len) {
+        g_ptr_array_add(ids, NULL);
     }
-    slot->id = id;
+    slot->id |= id;
     return true;
 }
 
@@ -243,7 +269,7 @@ static bool make_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
         slot_free(slot);
         return false;
     }
-    s->by_id->pdata[slot->id] = slot;
+    ids_of(s, slot)->pdata[nr_of(slot)] = slot;
     g_ptr_array_add(s->slots, slot);
     s->stats.made++;
     trace_kvm_slot_made(slot->id, slot->gpa, slot->npages, slot->flags);
@@ -262,7 +288,7 @@ static bool remove_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
         call_made(s, slot); /* it is still there */
         return false;
     }
-    s->by_id->pdata[slot->id] = NULL;
+    ids_of(s, slot)->pdata[nr_of(slot)] = NULL;
     g_ptr_array_remove(s->slots, slot);
     s->stats.removed++;
     trace_kvm_slot_gone(slot->id, slot->gpa, slot->npages);
@@ -272,11 +298,13 @@ static bool remove_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
 
 /* ---- from a layout to slots ---- */
 
-static KvmSlot *slot_new(const KvmSlots *s, const KvmRange *range,
-                         uint64_t page, uint64_t npages)
+/* Its number is still to be taken; the address space is in it already. */
+static KvmSlot *slot_new(const KvmSlots *s, unsigned space,
+                         const KvmRange *range, uint64_t page, uint64_t npages)
 {
     KvmSlot *slot = g_new0(KvmSlot, 1);
 
+    slot->id = space << 16;
     slot->gpa = range->gpa + page * page_size();
     slot->npages = npages;
     slot->hva = range->hva + page * page_size();
@@ -291,28 +319,36 @@ static KvmSlot *slot_new(const KvmSlots *s, const KvmRange *range,
     return slot;
 }
 
-/* All slots that @layout asks for, by gpa. */
-static GPtrArray *wanted_slots(const KvmSlots *s, const GArray *layout)
+static void add_wanted(const KvmSlots *s, unsigned space, const GArray *layout,
+                       GPtrArray *wanted)
 {
-    GPtrArray *wanted = g_ptr_array_new();
-
     for (guint i = 0; i < layout->len; i++) {
         const KvmRange *range = &g_array_index(layout, KvmRange, i);
         uint64_t npages = range->size / page_size();
 
         for (uint64_t page = 0; page < npages; page += s->max_pages) {
-            g_ptr_array_add(wanted, slot_new(s, range, page,
+            g_ptr_array_add(wanted, slot_new(s, space, range, page,
                                              MIN(npages - page, s->max_pages)));
         }
+    }
+}
+
+/* All slots that @layout asks for, by place. */
+static GPtrArray *wanted_slots(const KvmSlots *s, const GArray *layout)
+{
+    GPtrArray *wanted = g_ptr_array_new();
+
+    for (unsigned space = 0; space < s->vm->nr_spaces; space++) {
+        add_wanted(s, space, layout, wanted);
     }
     return wanted;
 }
 
 static bool same_slot(const KvmSlot *a, const KvmSlot *b)
 {
-    return a->gpa == b->gpa && a->npages == b->npages && a->hva == b->hva &&
-           a->rb == b->rb && a->rb_page == b->rb_page &&
-           a->readonly == b->readonly;
+    return kvm_slot_space(a) == kvm_slot_space(b) && a->gpa == b->gpa &&
+           a->npages == b->npages && a->hva == b->hva && a->rb == b->rb &&
+           a->rb_page == b->rb_page && a->readonly == b->readonly;
 }
 
 /*
@@ -332,7 +368,8 @@ static void compare(const KvmSlots *s, GPtrArray *wanted, GPtrArray *gone)
             slot_free(new);
             i++;
             k++;
-        } else if (old && (!new || old->gpa <= new->gpa)) {
+        } else if (old && (!new || compare_place(old, kvm_slot_space(new),
+                                                 new->gpa) <= 0)) {
             g_ptr_array_add(gone, old);
             i++;
         } else {
@@ -351,14 +388,21 @@ static hwaddr slot_last(const KvmSlot *slot)
     return slot->gpa + (slot->npages * page_size() - 1);
 }
 
+/* Does all of @a come before all of @b? */
+static bool is_before(const KvmSlot *a, const KvmSlot *b)
+{
+    return compare_place(a, kvm_slot_space(b), b->gpa) < 0 &&
+           (kvm_slot_space(a) != kvm_slot_space(b) || slot_last(a) < b->gpa);
+}
+
 static bool any_overlap(const GPtrArray *a, const GPtrArray *b)
 {
     guint i = 0, k = 0;
 
     while (i < a->len && k < b->len) {
-        if (slot_last(slot_at(a, i)) < slot_at(b, k)->gpa) {
+        if (is_before(slot_at(a, i), slot_at(b, k))) {
             i++;
-        } else if (slot_last(slot_at(b, k)) < slot_at(a, i)->gpa) {
+        } else if (is_before(slot_at(b, k), slot_at(a, i))) {
             k++;
         } else {
             return true;
@@ -631,11 +675,13 @@ unsigned kvm_slots_count(KvmVm *vm, bool logged_only)
 bool kvm_slots_find(KvmVm *vm, uint32_t id, uint64_t page, KvmSlotPart *part)
 {
     KvmSlots *s = vm->slots;
+    unsigned space = id >> 16;
     KvmSlot *slot = NULL;
 
+    id &= UINT16_MAX;
     pthread_rwlock_rdlock(&s->lock);
-    if (id < s->by_id->len) {
-        slot = slot_at(s->by_id, id);
+    if (space < KVM_MAX_SPACES && id < s->by_id[space]->len) {
+        slot = slot_at(s->by_id[space], id);
     }
     if (slot && page < slot->npages) {
         *part = (KvmSlotPart){ .slot = slot,

@@ -9,6 +9,14 @@
  * cut into pieces of at most slot_bytes. ROM, and ROM devices in ROM mode, are
  * read-only slots; MMIO is none.
  *
+ * Address spaces
+ *
+ *   Where the kernel emulates system management mode (x86), a vCPU in that mode
+ *   has an address space of its own, with slots and logs of its own. What it
+ *   shows there beside the memory of address_space_memory is a chip set's
+ *   business; none of our machines has such memory. So the slots of both are
+ *   the same, and each page has two: aliases (see below).
+ *
  * No running vCPU ever misses memory: if something is removed that something
  * new overlaps, or a slot that is logged comes or goes, the gate (kvm-int.h)
  * is closed from before the first removal until the last slot is made. Other
@@ -45,7 +53,11 @@
 
 typedef struct KvmSlot {
     /* Constant while the slot exists. */
-    uint32_t id; /* 0 .. KVM_CAP_NR_MEMSLOTS - 1; used again after its end */
+    /*
+     * The kernel's number, as in rings: space << 16 | 0 .. KVM_CAP_NR_MEMSLOTS
+     * - 1; used again after its end.
+     */
+    uint32_t id;
     hwaddr gpa;
     uint64_t npages;
     uint8_t *hva;
@@ -59,6 +71,11 @@ typedef struct KvmSlot {
     /* The tracker's. Set up by `made`, torn down by `gone`. */
     void *priv;
 } KvmSlot;
+
+static inline unsigned kvm_slot_space(const KvmSlot *slot)
+{
+    return slot->id >> 16;
+}
 
 static inline bool kvm_slot_is_logged(const KvmSlot *slot)
 {
@@ -112,7 +129,8 @@ typedef void KvmSlotPartFunc(KvmVm *vm, const KvmSlotPart *part, void *opaque);
  *
  * @rb NULL: every slot, as a whole. @logged_only: skip slots that are not
  * logged. @start and @length are rounded outwards to pages. In order of the
- * block's pages (@rb NULL: of guest addresses). Any thread.
+ * block's pages (@rb NULL: of guest addresses, one address space after the
+ * other). Any thread.
  */
 void kvm_slots_foreach_range(KvmVm *vm, RAMBlock *rb, ram_addr_t start,
                              ram_addr_t length, bool logged_only,

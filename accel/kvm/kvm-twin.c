@@ -180,6 +180,7 @@ static bool prepare(KvmLogKind kind, uint32_t ring_entries,
     twin.from = kvm_vm();
     config.irqchip = twin.from->irqchip;
     config.slot_bytes = twin.from->slot_bytes;
+    config.smm = twin.from->nr_spaces > 1;
     twin.to = kvm_vm_new(&config, errp);
     if (!twin.to) {
         twin.stats.failures++;

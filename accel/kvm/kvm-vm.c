@@ -128,6 +128,15 @@ static bool create(KvmVm *vm, Error **errp)
     return true;
 }
 
+/* A vCPU can get into SMM: then there must be memory for it to see. */
+static unsigned nr_spaces(const KvmVmConfig *config)
+{
+    return config->smm && kvm_cap(KVM_HAS_SMM) &&
+                   kvm_cap(KVM_HAS_MULTI_ADDRESS_SPACE) > 1
+               ? KVM_MAX_SPACES
+               : 1;
+}
+
 KvmVm *kvm_vm_new(const KvmVmConfig *config, Error **errp)
 {
     KvmVm *vm = g_new0(KvmVm, 1);
@@ -135,6 +144,7 @@ KvmVm *kvm_vm_new(const KvmVmConfig *config, Error **errp)
     vm->fd = -1;
     vm->irqchip = config->irqchip;
     vm->slot_bytes = config->slot_bytes;
+    vm->nr_spaces = nr_spaces(config);
     vm->vcpus = g_ptr_array_new();
     qemu_mutex_init(&vm->lock);
     qemu_cond_init(&vm->changed);

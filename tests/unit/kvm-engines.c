@@ -2,6 +2,7 @@
 /* The trackers that KVM has, each with the kernel VM that it needs. */
 #include "qemu/osdep.h"
 
+#include "kvm-caps.h"
 #include "kvm-trackers.h"
 #include "qemu/error.h"
 #include "system/dirty-choice.h"
@@ -14,6 +15,9 @@ enum {
     OF_LEGACY,
     OF_RINGS_256,
     OF_RINGS_4096,
+    OF_BITMAP_SMM,
+    OF_LEGACY_SMM,
+    OF_RINGS_SMM,
 };
 
 static void use_bitmap(uint64_t slot_bytes)
@@ -34,16 +38,21 @@ static void with_small_slots(void)
     use_bitmap(257 * PAGE);
 }
 
-/* A slot size of its own, so that the VM is another one. */
-static void with_legacy(void)
+static void take_manual_protect(void)
 {
-    use_bitmap(UINT64_C(48) << 20);
     if (kvm_vm()->manual_protect) {
         g_assert_cmpint(
             kvm_vm_enable_cap(kvm_vm(), KVM_CAP_MANUAL_DIRTY_LOG_PROTECT2, 0),
             >=, 0);
         kvm_vm()->manual_protect = 0;
     }
+}
+
+/* A slot size of its own, so that the VM is another one. */
+static void with_legacy(void)
+{
+    use_bitmap(UINT64_C(48) << 20);
+    take_manual_protect();
 }
 
 static void with_rings(uint32_t entries)
@@ -62,6 +71,40 @@ static void with_rings_of_256(void)
 static void with_rings_of_4096(void)
 {
     with_rings(4096);
+}
+
+/* ---- two address spaces: each page is in two slots ---- */
+
+static const char *smm_unusable(void)
+{
+    return kvm_cap(KVM_HAS_SMM) && kvm_cap(KVM_HAS_MULTI_ADDRESS_SPACE) > 1
+               ? NULL
+               : "the kernel's KVM has one address space, and no SMM";
+}
+
+static void with_smm(void)
+{
+    guest_use_vm(&(KvmVmConfig){ .kind = KVM_LOG_BITMAP,
+                                 .irqchip = KVM_IRQCHIP_OFF,
+                                 .slot_bytes = UINT64_C(30) << 20,
+                                 .smm = true });
+}
+
+static void with_legacy_smm(void)
+{
+    guest_use_vm(&(KvmVmConfig){
+        .kind = KVM_LOG_BITMAP, .irqchip = KVM_IRQCHIP_OFF, .smm = true });
+    take_manual_protect();
+}
+
+static void with_rings_smm(void)
+{
+    dirty_tracking_set_ring_entries(1024);
+    guest_use_vm(&(KvmVmConfig){ .kind = KVM_LOG_RING,
+                                 .ring_entries = 1024,
+                                 .irqchip = KVM_IRQCHIP_OFF,
+                                 .slot_bytes = UINT64_C(30) << 20,
+                                 .smm = true });
 }
 
 const TrackerEngine tracker_engines[] = {
@@ -120,6 +163,39 @@ const TrackerEngine tracker_engines[] = {
         .ops = &dirty_tracker_pagemap,
         .configure = with_rings_of_4096,
         .kind = OF_RINGS_4096,
+    },
+    {
+        .name = "bitmap-smm",
+        .ops = &kvm_bitmap_tracker,
+        .configure = with_smm,
+        .unusable = smm_unusable,
+        .kind = OF_BITMAP_SMM,
+    },
+    {
+        .name = "bitmap-all-set-smm",
+        .ops = &kvm_bitmap_tracker,
+        .configure = with_smm,
+        .unusable = smm_unusable,
+        .kind = OF_BITMAP_SMM,
+        .all_at_first = true,
+    },
+    {
+        .name = "bitmap-legacy-smm",
+        .ops = &kvm_bitmap_tracker,
+        .configure = with_legacy_smm,
+        .unusable = smm_unusable,
+        .kind = OF_LEGACY_SMM,
+        .collect_rearms = true,
+    },
+    {
+        .name = "ring-smm",
+        .ops = &kvm_ring_tracker,
+        .configure = with_rings_smm,
+        .unusable = smm_unusable,
+        .kind = OF_RINGS_SMM,
+        .collect_rearms = true,
+        .ring_entries = 1024,
+        .can = CAN_ATTRIBUTE | HAS_RINGS,
     },
     { .name = NULL },
 };

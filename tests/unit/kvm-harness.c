@@ -51,11 +51,18 @@ static void put_into_vm(GuestVcpu *g)
     mini_start(g->v, MINI_SPIN, 0, 0, 0, 0);
 }
 
+static bool same_config(const KvmVmConfig *a, const KvmVmConfig *b)
+{
+    return a->kind == b->kind && a->ring_entries == b->ring_entries &&
+           a->irqchip == b->irqchip && a->slot_bytes == b->slot_bytes &&
+           a->smm == b->smm;
+}
+
 void guest_use_vm(const KvmVmConfig *config)
 {
     KvmVm *vm = kvm_vm();
 
-    if (vm && memcmp(config, &guest.config, sizeof(*config)) == 0) {
+    if (vm && same_config(config, &guest.config)) {
         return;
     }
     if (vm) {
@@ -111,7 +118,7 @@ static void prepare(GuestVcpu *g, vaddr pc)
 {
     complete_io(g);
     g->regs.rip = pc;
-    g->regs.rflags = 0x3002; /* IOPL 3, for who does not ask the TSS */
+    g->regs.rflags = MINI_RFLAGS;
     g->parked = false;
     g_assert_cmpint(kvm_vcpu_ioctl(g->v, KVM_SET_REGS, &g->regs), >=, 0);
 }

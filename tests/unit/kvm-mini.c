@@ -11,16 +11,15 @@
 #include "kvm-caps.h"
 #include "kvm-mini.h"
 
-#define GDT_ADDR    0x1000
-#define TSS_ADDR    0x2000
-#define TSS_LIMIT   0x2068
-#define TSS_IOMAP   0x68
-#define PML4_ADDR   0x5000
-#define PDPT_ADDR   0x6000
-#define PD_ADDR     0x7000 /* four of them */
-#define SEL_CODE    0x2b
-#define SEL_DATA    0x23
-#define PROGRAM_MAX 64 /* bytes */
+#define GDT_ADDR  0x1000
+#define TSS_ADDR  0x2000
+#define TSS_LIMIT 0x2068
+#define TSS_IOMAP 0x68
+#define PML4_ADDR 0x5000
+#define PDPT_ADDR 0x6000
+#define PD_ADDR   0x7000 /* four of them */
+#define SEL_CODE  0x2b
+#define SEL_DATA  0x23
 
 /* Where KVM keeps three pages of its own on Intel: outside of our RAM. */
 #define KVM_TSS_ADDR      0xfffbd000
@@ -302,8 +301,8 @@ static void set_mode(KvmVcpu *v, unsigned cpl)
 void mini_start(KvmVcpu *v, MiniProgram program, uint64_t rdi, uint64_t rsi,
                 uint64_t rdx, uint64_t rcx)
 {
-    struct kvm_regs r = { .rip = MINI_CODE + program * PROGRAM_MAX,
-                          .rflags = 2,
+    struct kvm_regs r = { .rip = MINI_PROGRAM(program),
+                          .rflags = MINI_RFLAGS,
                           .rsp = 0xff00,
                           .rdi = rdi,
                           .rsi = rsi,

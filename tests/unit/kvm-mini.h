@@ -21,9 +21,15 @@
 #include "kvm-int.h"
 #include "system/memory.h"
 
-#define MINI_CODE UINT64_C(0x10000)
-#define MINI_DATA UINT64_C(0x100000)
-#define MINI_PORT 0xf4 /* programs store al here when they are through */
+#define MINI_CODE       UINT64_C(0x10000)
+#define MINI_DATA       UINT64_C(0x100000)
+#define MINI_PROGRAM(n) (MINI_CODE + (n)*UINT64_C(64)) /* where one begins */
+/*
+ * I/O level 3, beside the TSS's map of ports: hosts that run user code only
+ * ignore the first, and some that emulate hardware ignore the second.
+ */
+#define MINI_RFLAGS 0x3002
+#define MINI_PORT   0xf4 /* programs store al here when they are through */
 
 /* Why these tests cannot run here; NULL: they can. Opens /dev/kvm. */
 const char *mini_unusable(void);

@@ -55,6 +55,8 @@ typedef struct TrackerEngine {
     const DirtyTrackerOps *ops;
     /* Optional: before it is selected. */
     void (*configure)(void);
+    /* Optional: why it cannot be had here; NULL: it can. */
+    const char *(*unusable)(void);
     unsigned can; /* CAN_* */
     /* Between the two steps of a fault: half of it is done. */
     int half;
@@ -73,6 +75,11 @@ typedef struct TrackerEngine {
 } TrackerEngine;
 
 extern const TrackerEngine tracker_engines[]; /* ends with a NULL name */
+
+static inline bool tracker_engine_is_usable(const TrackerEngine *e)
+{
+    return !e->unusable || !e->unusable();
+}
 
 /* One row of the tables of scenarios. */
 typedef struct Scenario {

@@ -17,8 +17,13 @@ static void run_pair(gconstpointer opaque)
     const Pair *pair = opaque;
     g_autoptr(Error) err = NULL;
 
-    if (skip_reason) {
-        g_test_skip(skip_reason);
+    const char *why = skip_reason;
+
+    if (!why && pair->e->unusable) {
+        why = pair->e->unusable();
+    }
+    if (why) {
+        g_test_skip(why);
         return;
     }
     if (pair->e->configure) {
