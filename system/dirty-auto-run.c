@@ -150,6 +150,10 @@ static void fill_costs(DirtyAutoInputs *in)
         if (ops && ops->cost) {
             ops->cost(&in->cost[e]);
         }
+        in->must_move[e] = ops && dirty_tracker_must_move(ops);
+        if (in->must_move[e] && ops->move->cost) {
+            ops->move->cost(&in->move[e]);
+        }
     }
     dirty_reaper_get_stats(&s);
     in->ring_exit_ns = s.full_exit_ns;
@@ -257,7 +261,7 @@ static void clean_all(void)
 }
 
 /* BQL. Whether there is anything to decide. */
-static bool begin_locked(DirtyAutoInputs *in)
+static bool begin_locked(DirtyAutoInputs *in, bool change_always)
 {
     DirtyAutoEngine now = dirty_auto_engine(dirty_tracker_active()->name);
 
@@ -277,7 +281,7 @@ static bool begin_locked(DirtyAutoInputs *in)
     }
     in->current = now;
     fill_costs(in);
-    return dirty_auto_has_choice(in);
+    return change_always || dirty_auto_has_choice(in);
 }
 
 void dirty_auto_begin(bool change_always)
@@ -293,7 +297,7 @@ void dirty_auto_begin(bool change_always)
         g_clear_pointer(&run.refused, g_free);
     }
     bql_lock();
-    has_choice = begin_locked(&in);
+    has_choice = begin_locked(&in, change_always);
     bql_unlock();
     WITH_QEMU_LOCK_GUARD(&run.lock)
     {

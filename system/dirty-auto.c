@@ -60,6 +60,9 @@ static const DirtyTrackerCost guess[DIRTY_AUTO_NR] = {
 #define GUESS_WORD_NS      0.5
 #define GUESS_RING_EXIT_NS 20000.0
 #define GUESS_WAIT_NS      2000.0
+/* Of a page that is not mapped any more; of vCPUs, while a guest moves. */
+#define GUESS_REFAULT_NS 4000.0
+#define GUESS_STAND_NS   1000000.0
 
 static const char *const names[DIRTY_AUTO_NR] = {
     [DIRTY_AUTO_BITMAP] = "bitmap",
@@ -344,6 +347,18 @@ static void price(const DirtyAutoInputs *in, DirtyAutoEngine e,
                    p->cleaned_ranges * range_ns(in, e);
 }
 
+/* If the guest has to move, all that it uses faults, not only what it writes. */
+static double move_ns(const DirtyAutoInputs *in, DirtyAutoEngine e)
+{
+    const DirtyTrackerMoveCost *m = &in->move[e];
+    double pages = m->pages > 0 ? m->pages : (double)in->ram_pages;
+    double refault_ns = m->refault_ns_per_page > 0 ? m->refault_ns_per_page
+                                                   : GUESS_REFAULT_NS;
+    double stand_ns = m->stand_ns > 0 ? m->stand_ns : GUESS_STAND_NS;
+
+    return stand_ns * MAX(in->vcpus, 1) + pages * refault_ns;
+}
+
 /*
  * A change to @e takes all permissions back: what is written in a second faults
  * once more, or one page of each group does.
@@ -353,6 +368,9 @@ static double change_ns(const DirtyAutoInputs *in, DirtyAutoEngine e)
     double pages = dirty_auto_at(&in->pages, 1);
     double faults = pages;
 
+    if (in->must_move[e]) {
+        return move_ns(in, e);
+    }
     if (e == DIRTY_AUTO_DBM) {
         double groups = MAX(dirty_auto_at(&in->groups, 1), 1);
 
@@ -396,11 +414,25 @@ static bool pagemap_loses(const DirtyAutoInputs *in)
 #undef CHEAPER
 }
 
+/*
+ * Rings fault at least as often as the bitmap: all that they save is to read it
+ * each round. The guest does not move for that unless it is very large.
+ */
+static bool rings_lose(const DirtyAutoInputs *in)
+{
+    double gib = (double)in->ram_pages / PAGES_PER_GIB;
+
+    return in->current == DIRTY_AUTO_BITMAP && in->must_move[DIRTY_AUTO_RING] &&
+           ROUNDS_AHEAD * gib * PRICE(in, DIRTY_AUTO_BITMAP, scan_ns_per_gib) <
+               move_ns(in, DIRTY_AUTO_RING);
+}
+
 bool dirty_auto_has_choice(const DirtyAutoInputs *in)
 {
     for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
         if (e != in->current && in->possible[e] &&
-            !(e == DIRTY_AUTO_PAGEMAP && pagemap_loses(in))) {
+            !(e == DIRTY_AUTO_PAGEMAP && pagemap_loses(in)) &&
+            !(e == DIRTY_AUTO_RING && rings_lose(in))) {
             return true;
         }
     }

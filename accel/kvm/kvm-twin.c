@@ -32,6 +32,8 @@ static struct {
     KvmTwinStats stats;
 } twin;
 
+static _Atomic int64_t stand_ns; /* as in its stats; 0: none yet */
+
 /* Around accel_data's change, and its use by threads without the BQL. */
 static pthread_rwlock_t swap_lock = PTHREAD_RWLOCK_INITIALIZER;
 
@@ -361,6 +363,7 @@ static bool twin_go(Error **errp)
     twin.stats.load_ns = loaded_ns - begin_ns;
     twin.stats.swap_ns = get_clock() - loaded_ns;
     twin.stats.stand_ns = get_clock() - twin.begin_ns;
+    atomic_store(&stand_ns, twin.stats.stand_ns);
     return true;
 }
 
@@ -395,6 +398,61 @@ static void twin_finish(void)
     }
     twin.from = twin.to = NULL;
     twin.step = STEP_NONE;
+}
+
+/* ---- its price ---- */
+
+/* What the kernel counts: include/uapi/linux/kvm.h, kvm_stats_header. */
+#define STAT_NAME_MAX 256
+
+/* Statistic @name of those in @fd, of one value; 0: there is none. */
+static uint64_t read_stat(int fd, const struct kvm_stats_header *h,
+                          const char *name)
+{
+    size_t size = sizeof(struct kvm_stats_desc) + h->name_size;
+    uint8_t buf[sizeof(struct kvm_stats_desc) + STAT_NAME_MAX];
+    const struct kvm_stats_desc *d = (const void *)buf;
+    uint64_t value;
+
+    if (h->name_size > STAT_NAME_MAX) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < h->num_desc; i++) {
+        if (pread(fd, buf, size, h->desc_offset + i * size) != (ssize_t)size) {
+            return 0;
+        }
+        if (strncmp(d->name, name, h->name_size) == 0) {
+            return pread(fd, &value, sizeof(value),
+                         h->data_offset + d->offset) == sizeof(value)
+                       ? value
+                       : 0;
+        }
+    }
+    return 0;
+}
+
+uint64_t kvm_twin_mapped_pages(KvmVm *vm)
+{
+    struct kvm_stats_header h;
+    uint64_t n = 0;
+    int fd = kvm_vm_ioctl(vm, KVM_GET_STATS_FD, 0);
+
+    if (fd < 0) {
+        return 0;
+    }
+    if (pread(fd, &h, sizeof(h), 0) == sizeof(h)) {
+        n = read_stat(fd, &h, "pages_4k") +
+            (read_stat(fd, &h, "pages_2m") << 9) +
+            (read_stat(fd, &h, "pages_1g") << 18);
+    }
+    close(fd);
+    return n;
+}
+
+static void twin_cost(DirtyTrackerMoveCost *cost)
+{
+    cost->stand_ns = (double)atomic_load(&stand_ns);
+    cost->pages = (double)kvm_twin_mapped_pages(kvm_vm());
 }
 
 /* ---- for trackers ---- */
@@ -435,6 +493,7 @@ const DirtyTrackerMove kvm_twin_to_bitmap = {
     .go = twin_go,
     .go_back = twin_go_back,
     .finish = twin_finish,
+    .cost = twin_cost,
 };
 
 const DirtyTrackerMove kvm_twin_to_rings = {
@@ -444,4 +503,5 @@ const DirtyTrackerMove kvm_twin_to_rings = {
     .go = twin_go,
     .go_back = twin_go_back,
     .finish = twin_finish,
+    .cost = twin_cost,
 };

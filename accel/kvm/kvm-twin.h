@@ -18,7 +18,7 @@
  * Whichever step fails, the old VM is as it was, and goes on.
  *
  * The price comes afterwards: each page that the guest uses has to be mapped
- * once more, a fault each (kvm_twin_stats.refault_ns is what one costs here).
+ * once more, a fault each.
  *
  * Time: see x86-twin.c. Threads: BQL, all calls; the moment of the change is
  * also in a lock of its own, since vCPUs are kicked by any thread.
@@ -38,6 +38,12 @@ extern const DirtyTrackerMove kvm_twin_to_rings;
 
 /* Could there be a twin at all? The reason, if not. */
 bool kvm_twin_possible(Error **errp);
+
+/*
+ * 4 KiB pages that the kernel has mapped for the guest: what it would fault for
+ * in another VM. 0: it does not say. Any thread.
+ */
+uint64_t kvm_twin_mapped_pages(KvmVm *vm);
 
 /* Run with the vCPU's KvmVcpu, which cannot change meanwhile. Any thread. */
 void kvm_twin_with_vcpu(CPUState *cpu, void (*fn)(KvmVcpu *v));

@@ -78,6 +78,8 @@ typedef struct DirtyAutoInputs {
     bool possible[DIRTY_AUTO_NR];
     /* Measured; a member of 0 is replaced by a guess. */
     DirtyTrackerCost cost[DIRTY_AUTO_NR];
+    bool must_move[DIRTY_AUTO_NR]; /* the guest, for it: DirtyTrackerMove */
+    DirtyTrackerMoveCost move[DIRTY_AUTO_NR];
     double ring_exit_ns;
 } DirtyAutoInputs;
 

@@ -82,8 +82,9 @@ typedef struct DirtyTrackerGroups {
 
 /* Measured on this host; a value of 0 means "not known yet". */
 typedef struct DirtyTrackerMoveCost {
-    double stand_ns;            /* of all vCPUs */
-    double refault_ns_per_page; /* for each page that they use afterwards */
+    double stand_ns; /* of all vCPUs */
+    double pages;    /* that the guest has where it is, and faults for anew */
+    double refault_ns_per_page;
 } DirtyTrackerMoveCost;
 
 /*
@@ -107,8 +108,7 @@ typedef struct DirtyTrackerMove {
     bool (*go)(Error **errp); /* after save; on failure that is undone */
     void (*go_back)(void);    /* after go, if start() failed */
     void (*finish)(void);     /* always after prepare, if that succeeded */
-    /* What the vCPUs stood still for it, and lost afterwards. */
-    void (*cost)(DirtyTrackerMoveCost *cost);
+    void (*cost)(DirtyTrackerMoveCost *cost); /* any thread */
 } DirtyTrackerMove;
 
 struct DirtyTrackerOps {
@@ -206,7 +206,7 @@ const DirtyTrackerOps *dirty_tracker_active(void); /* any thread */
  */
 bool dirty_tracker_replace(const DirtyTrackerOps *ops, Error **errp);
 
-/* Must the guest move before @ops can work? BQL. */
+/* Must the guest move before @ops can work? BQL, or while tracking is on. */
 bool dirty_tracker_must_move(const DirtyTrackerOps *ops);
 /* Let it get ready for that; then dirty_tracker_move_finish(). BQL. */
 bool dirty_tracker_move_prepare(const DirtyTrackerOps *ops, Error **errp);

@@ -650,6 +650,45 @@ static void test_has_choice(void)
     g_assert_true(dirty_auto_has_choice(&in));
 }
 
+/* If the guest has to move for it, a change costs what it has mapped. */
+static void test_must_move(void)
+{
+    DirtyAutoInputs in = one_second();
+    DirtyAutoDecision d, dear;
+
+    in.possible[DBM] = false;
+    in.current = RING;
+    in.ring_entries = 256;
+    in.pages = (DirtyAutoCurve){ 20000, 1e6 };
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.choice, ==, BITMAP);
+    in.must_move[BITMAP] = true;
+    in.move[BITMAP] = (DirtyTrackerMoveCost){ .stand_ns = 1e6,
+                                              .pages = 1000,
+                                              .refault_ns_per_page = 5000 };
+    dirty_auto_decide(&in, &d);
+    g_assert_cmpint(d.choice, ==, BITMAP);
+    g_assert_cmpfloat(d.change_ns, ==, 1e6 * in.vcpus + 5e6);
+    in.move[BITMAP].pages = 1e9;
+    dirty_auto_decide(&in, &dear);
+    g_assert_cmpint(dear.best, ==, BITMAP);
+    g_assert_cmpint(dear.choice, ==, RING);
+    g_assert_true(dirty_auto_has_choice(&in));
+
+    /* From the bitmap to rings: only where to read it costs more than all. */
+    in.current = BITMAP;
+    in.must_move[BITMAP] = false;
+    in.must_move[RING] = true;
+    in.move[RING] = (DirtyTrackerMoveCost){ .pages = 100000 };
+    in.ram_pages = 1 << 20;
+    g_assert_false(dirty_auto_has_choice(&in));
+    in.ram_pages = UINT64_C(1) << 40;
+    g_assert_true(dirty_auto_has_choice(&in));
+    in.must_move[RING] = false;
+    in.ram_pages = 1 << 20;
+    g_assert_true(dirty_auto_has_choice(&in));
+}
+
 static void test_names(void)
 {
     for (unsigned e = 0; e < DIRTY_AUTO_NR; e++) {
@@ -680,6 +719,7 @@ int main(int argc, char **argv)
                     test_slow_host_known_by_another);
     g_test_add_func("/dirty-auto/pagemap", test_pagemap);
     g_test_add_func("/dirty-auto/has-choice", test_has_choice);
+    g_test_add_func("/dirty-auto/must-move", test_must_move);
     g_test_add_func("/dirty-auto/names", test_names);
     return g_test_run();
 }
