@@ -76,6 +76,11 @@ bool kvm_x86_get_core(KvmVcpu *v, Error **errp);
 bool kvm_x86_put_core(KvmVcpu *v, Error **errp);
 bool kvm_x86_get_msrs(KvmVcpu *v, Error **errp);
 bool kvm_x86_put_msrs(KvmVcpu *v, KvmPutLevel level, Error **errp);
+/*
+ * The TSC's deadline. The kernel ignores it, and forgets what it had, until the
+ * local APIC's timer is in that mode: so this comes after put_events().
+ */
+bool kvm_x86_put_deadline(KvmVcpu *v, Error **errp);
 bool kvm_x86_get_events(KvmVcpu *v, Error **errp);
 bool kvm_x86_put_events(KvmVcpu *v, Error **errp);
 

@@ -15,6 +15,10 @@
 
 #define MAX_MSRS 256
 
+#define MSR_TSC          0x10u
+#define MSR_TSC_DEADLINE 0x6e0u
+#define MSR_HWCR         0xc0010015u
+
 /* When a register is written. */
 typedef enum MsrKind {
     MSR_PLAIN, /* always */
@@ -34,8 +38,7 @@ typedef struct Msr {
  * Numbers: Intel SDM vol. 4, table 2-2; AMD APM vol. 2, appendix A; and of
  * the kernel: Documentation/virt/kvm/x86/msr.rst.
  *
- * Order: what others depend on first (feature control, the TSC before its
- * deadline).
+ * Order: what others depend on first (feature control).
  */
 static const Msr msrs[] = {
     { 0x3a, FIELD(msr_ia32_feature_control) },
@@ -67,7 +70,7 @@ static const Msr msrs[] = {
     { 0x4d0, FIELD(mcg_ext_ctl) },
     { 0x10, FIELD(tsc), MSR_TIME },
     { 0x3b, FIELD(tsc_adjust), MSR_TIME },
-    { 0x6e0, FIELD(tsc_deadline), MSR_TIME },
+    { MSR_TSC_DEADLINE, FIELD(tsc_deadline), MSR_TIME },
     { 0x4b564d00, FIELD(wall_clock_msr), MSR_TIME },
     { 0x4b564d01, FIELD(system_time_msr), MSR_TIME },
     /* The second before the first: enabling it is what arms both. */
@@ -264,9 +267,6 @@ bool kvm_x86_get_msrs(KvmVcpu *v, Error **errp)
 
 /* ---- put ---- */
 
-#define MSR_TSC  0x10u
-#define MSR_HWCR 0xc0010015u
-
 bool kvm_x86_get_first_msrs(KvmVcpu *v, Error **errp)
 {
     struct {
@@ -355,6 +355,19 @@ static void unsettle_tsc(KvmVcpu *v)
     if (v->vm->vcpus->len && v->vm->vcpus->pdata[0] == v) {
         kvm_vcpu_ioctl(v, KVM_SET_MSRS, &m);
     }
+}
+
+bool kvm_x86_put_deadline(KvmVcpu *v, Error **errp)
+{
+    g_autofree MsrSet *s = g_new0(MsrSet, 1);
+
+    if (v->vm->irqchip == KVM_IRQCHIP_OFF ||
+        !kvm_x86_msr_is_listed(MSR_TSC_DEADLINE)) {
+        return true;
+    }
+    add(s, MSR_TSC_DEADLINE, FIELD(tsc_deadline));
+    s->k.e[0].data = kvm_x86_env(v)->tsc_deadline;
+    return write_set(v, s, errp);
 }
 
 static void drop_unchanged(KvmVcpu *v, MsrSet *s)

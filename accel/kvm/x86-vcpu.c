@@ -195,5 +195,6 @@ bool kvm_arch_put_registers(KvmVcpu *v, KvmPutLevel level, Error **errp)
         !kvm_x86_put_msrs(v, level, errp)) {
         return false;
     }
-    return level == KVM_PUT_RUNTIME || kvm_x86_put_events(v, errp);
+    return level == KVM_PUT_RUNTIME ||
+           (kvm_x86_put_events(v, errp) && kvm_x86_put_deadline(v, errp));
 }

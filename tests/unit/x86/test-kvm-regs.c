@@ -306,6 +306,29 @@ static uint32_t apic_get(const CPUX86State *env, unsigned offset)
     return v;
 }
 
+/* It counts only where the timer is in the mode of deadlines. */
+static void test_deadline(void)
+{
+    CPUX86State *env = &a.cpu->env;
+    const uint64_t deadline = UINT64_C(1) << 60;
+
+    if (!kvm_x86_msr_is_listed(0x6e0)) {
+        g_test_skip("this kernel has no deadlines of the local APIC");
+        return;
+    }
+    fill_valid(a.cpu, 63);
+    apic_put(env, 0xf0, 0x1ff);
+    apic_put(env, 0x320, 0x31); /* timer: one shot */
+    regs_put(&a);
+    apic_put(env, 0x320, 0x40031); /* deadline */
+    env->tsc_deadline = deadline;
+    regs_put(&a);
+    clear(a.cpu);
+    regs_get(&a);
+    g_assert_cmphex(apic_get(env, 0x320), ==, 0x40031);
+    g_assert_cmphex(env->tsc_deadline, ==, deadline);
+}
+
 static void test_apic(void)
 {
     CPUX86State *env = &a.cpu->env;
@@ -892,6 +915,7 @@ int main(int argc, char **argv)
     g_test_add_func("/kvm-regs/events", test_events);
     g_test_add_func("/kvm-regs/mp-state", test_mp_state);
     g_test_add_func("/kvm-regs/apic", test_apic);
+    g_test_add_func("/kvm-regs/deadline", test_deadline);
     g_test_add_func("/kvm-regs/vm-state", test_vm_state);
     g_test_add_func("/kvm-regs/32-bit-paging", test_32bit_paging);
     g_test_add_func("/kvm-regs/runtime", test_runtime);
