@@ -449,6 +449,10 @@ bool kvm_slots_apply(KvmVm *vm, const GArray *layout, Error **errp)
     }
     reindex(s);
     pthread_rwlock_unlock(&s->lock);
+    if (!ok) {
+        /* The reason comes later; before, nobody gets the BQL to ask for it. */
+        atomic_store(&vm->broken, true);
+    }
     if (gate) {
         kvm_gate_open(vm);
     }

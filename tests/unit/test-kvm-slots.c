@@ -668,6 +668,43 @@ static void test_broken_and_mended(void)
     memory_region_destroy(&mr);
 }
 
+/*
+ * The slot in which a vCPU counts goes, and what comes in its place is refused.
+ * The vCPU waits for it; nowhere does it meet a place without memory.
+ */
+static void test_refused_while_running(void)
+{
+    unsigned set_region = kvm_call_index(KVM_SET_USER_MEMORY_REGION);
+    MemoryRegion hole = { 0 };
+    Writer w = { 0 };
+
+    vm_begin(&config);
+    memory_region_init_ram(&hole, NULL, "hole", 16 * PAGE, &error_abort);
+    writer_start(&w, 0, MINI_DATA);
+    for (unsigned n = 0; n < 20; n++) {
+        uint64_t before;
+
+        wait_for_progress(MINI_DATA);
+        kvm_fault_arm(2, ENOMEM, set_region); /* the first is the removal */
+        memory_region_add_subregion_overlap(get_system_memory(),
+                                            MINI_DATA + (8 << 20), &hole, 1);
+        g_assert_true(kvm_fault_fired());
+        g_assert_true(atomic_load(&vm->broken));
+        before = ldq_le_phys(&address_space_memory, MINI_DATA);
+        g_usleep(1000);
+        g_assert_cmpuint(ldq_le_phys(&address_space_memory, MINI_DATA), ==,
+                         before);
+        memory_region_del_subregion(get_system_memory(), &hole);
+        g_assert_false(atomic_load(&vm->broken));
+    }
+    wait_for_progress(MINI_DATA);
+    writer_stop(&w);
+    g_assert_cmpuint(w.mmio_exits, ==, 0);
+    kvm_fault_arm(0, 0, KVM_CALL_ANY);
+    vm_end();
+    memory_region_destroy(&hole);
+}
+
 /* A second VM over the same memory has the same slots, from then on. */
 static void test_two_vms(void)
 {
@@ -722,6 +759,8 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/kvm/slots/toggle-while-writing",
                     test_toggle_while_writing);
     g_test_add_func("/kvm/slots/broken-and-mended", test_broken_and_mended);
+    g_test_add_func("/kvm/slots/refused-while-running",
+                    test_refused_while_running);
     g_test_add_func("/kvm/slots/two-vms", test_two_vms);
     return g_test_run();
 }
