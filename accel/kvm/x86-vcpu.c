@@ -191,8 +191,10 @@ bool kvm_arch_get_registers(KvmVcpu *v, Error **errp)
  */
 bool kvm_arch_put_registers(KvmVcpu *v, KvmPutLevel level, Error **errp)
 {
-    if (!kvm_x86_set_cpuid(v, errp) || !kvm_x86_put_core(v, errp) ||
-        !kvm_x86_put_msrs(v, level, errp)) {
+    /* A stream may bring another rate than the vCPU was made with. */
+    if (!kvm_x86_set_cpuid(v, errp) ||
+        (level == KVM_PUT_FULL && !set_tsc_rate(v, errp)) ||
+        !kvm_x86_put_core(v, errp) || !kvm_x86_put_msrs(v, level, errp)) {
         return false;
     }
     return level == KVM_PUT_RUNTIME ||

@@ -727,6 +727,23 @@ static void test_tsc_rate(void)
     kvm_vm_free(vm);
 }
 
+/* As it comes with a stream, after the vCPU was made. */
+static void test_tsc_rate_loaded(void)
+{
+    RegsVm r = regs_vm_new("host");
+    int64_t *khz = &r.cpu->env.tsc_khz, ours = *khz;
+
+    if (!x86_host()->tsc_scaling || !ours) {
+        g_test_skip("this host does not scale the TSC");
+    } else {
+        fill_valid(r.cpu, 93);
+        *khz = ours / 2;
+        regs_put(&r);
+        g_assert_cmpint(kvm_vcpu_ioctl(r.v, KVM_GET_TSC_KHZ, 0), ==, ours / 2);
+    }
+    regs_vm_free(&r);
+}
+
 /* RUNTIME leaves alone what comes from outside. */
 static void test_runtime(void)
 {
@@ -930,5 +947,6 @@ int main(int argc, char **argv)
     g_test_add_func("/kvm-regs/fail/each-call", test_each_call_fails);
     g_test_add_func("/kvm-regs/fail/msr", test_unsettable_msr);
     g_test_add_func("/kvm-regs/fail/tsc-rate", test_tsc_rate);
+    g_test_add_func("/kvm-regs/tsc-rate-loaded", test_tsc_rate_loaded);
     return g_test_run();
 }
