@@ -217,7 +217,8 @@ static bool enter(KvmVcpu *v)
         wait_at_gate(v->vm);
     }
     if (atomic_load(&v->vm->broken)) {
-        leave(v); /* who broke it kicked before, or did so with the gate closed */
+        leave(
+            v); /* who broke it kicked before, or did so with the gate closed */
         return false;
     }
     if (!v->cs || !atomic_load(&v->cs->exit_request)) {

@@ -41,9 +41,11 @@ static int64_t tmr_now(void)
                      PM_TIMER_HZ / NS_PER_S);
 }
 
+/* As far away as there is, if a stream says so: not in the past. */
 static int64_t tmr_to_ns(int64_t ticks)
 {
-    return (int64_t)((__int128)ticks * NS_PER_S / PM_TIMER_HZ) + 1;
+    return (int64_t)MIN((__int128)ticks * NS_PER_S / PM_TIMER_HZ + 1,
+                        (__int128)INT64_MAX);
 }
 
 /* Note an overflow that has come since the last look. */
