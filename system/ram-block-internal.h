@@ -25,6 +25,7 @@ struct RAMBlock {
     uint64_t fd_offset;
     bool fd_is_nameless; /* memfd or unlinked file: nobody else's data */
     bool fd_is_foreign;  /* opened by a name: others may have it, too */
+    bool fd_tells_holes; /* SEEK_DATA can be trusted (ram-holes.c) */
     void *map_base;      /* what to unmap: with alignment and guard page */
     size_t map_length;
     /*
@@ -47,6 +48,7 @@ struct RAMBlock {
     _Atomic unsigned refcount;
     _Atomic(void *) migration_state;
     _Atomic bool populated_at_start;
+    _Atomic unsigned discards;
     _Atomic bool tracked; /* written by dirty-log.c under the BQL */
 
     /* Guarded by the BQL: dirty-log.c's. */
@@ -80,6 +82,11 @@ int ram_open_file(const char *path, uint32_t ram_flags, Error **errp);
  * long. NULL: in none, or the list is held, by this thread say.
  */
 RAMBlock *ram_block_from_host_try(const void *ptr, ram_addr_t *offset);
+
+/* Whether holes of the file can be asked for (ram-holes.c). */
+bool ram_fd_tells_holes(int fd);
+/* Open what is asked, while it can be opened. */
+void ram_holes_init(void);
 
 /* Install the SIGBUS handler once (ram-sigbus.c). */
 void ram_sigbus_init(void);

@@ -125,6 +125,7 @@ static RAMBlock *block_new(const RAMMapping *map, ram_addr_t used,
     rb->fd = fd;
     rb->fd_offset = fd_offset;
     rb->fd_is_nameless = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
+    rb->fd_tells_holes = ram_fd_tells_holes(fd);
     rb->mr = mr;
     atomic_init(&rb->used_length, used);
     atomic_init(&rb->refcount, 1);
@@ -153,6 +154,7 @@ static RAMBlock *block_new(const RAMMapping *map, ram_addr_t used,
         list_insert_locked(rb);
     }
     ram_sigbus_init();
+    ram_holes_init();
     if (!dirty_log_block_added(rb, errp)) {
         rb->fd = -1; /* stays the caller's */
         qemu_ram_free(rb);

@@ -160,6 +160,7 @@ bool ram_block_discard_range(RAMBlock *rb, ram_addr_t start, size_t length,
                    rb->idstr);
         return false;
     }
+    atomic_fetch_add(&rb->discards, 1);
     err = drop_pages(rb, start, length);
     if (err) {
         error_setg_errno(errp, err,
@@ -170,6 +171,11 @@ bool ram_block_discard_range(RAMBlock *rb, ram_addr_t start, size_t length,
     }
     ram_block_set_dirty(rb, start, length, DIRTY_CLIENTS_ALL);
     return true;
+}
+
+unsigned qemu_ram_discards(const RAMBlock *rb)
+{
+    return atomic_load(&rb->discards);
 }
 
 bool qemu_ram_resize(RAMBlock *rb, ram_addr_t new_size, Error **errp)

@@ -162,6 +162,9 @@ bool ram_block_populate(RAMBlock *rb, unsigned max_threads, Error **errp);
 bool ram_block_discard_range(RAMBlock *rb, ram_addr_t start, size_t length,
                              Error **errp);
 
+/* How often that was done so far; it counts first, then gives back. */
+unsigned qemu_ram_discards(const RAMBlock *rb);
+
 /* The client pointer of the migration (send set and so on). Migration's. */
 void *qemu_ram_get_migration_state(const RAMBlock *rb);
 void qemu_ram_set_migration_state(RAMBlock *rb, void *state);
