@@ -151,6 +151,12 @@ static void print_details(Monitor *mon, const MigrationDetails *d)
                    "limit %" PRId64 " ms%s\n",
                    d->rounds, d->idle_time,
                    d->own_kind ? ", target is our own kind" : "");
+    if (d->holes) {
+        monitor_printf(mon,
+                       "Holes (pages): \t\t%" PRIu64 ", %" PRIu64
+                       " of them not sent\n",
+                       d->holes, d->skipped);
+    }
     for (MigrationRoundInfoList *r = d->recent_rounds; r; r = r->next) {
         print_round(mon, r->value);
     }
@@ -304,13 +310,14 @@ static void hmp_info_migrate(Monitor *mon, json_object *args)
         print_tracking(mon, info->dirty_tracking);
     }
     if (info->restore) {
-        monitor_printf(mon,
-                       "Restore (ms): \t\tload=%.3f devices=%.3f start=%.3f, "
-                       "pages: normal=%" PRIu64 " zero=%" PRIu64 "\n",
-                       (double)info->restore->load / 1000,
-                       (double)info->restore->devices / 1000,
-                       (double)info->restore->start / 1000,
-                       info->restore->normal, info->restore->duplicate);
+        monitor_printf(
+            mon,
+            "Restore (ms): \t\tload=%.3f devices=%.3f start=%.3f, "
+            "pages: normal=%" PRIu64 " zero=%" PRIu64 " cleared=%" PRIu64 "\n",
+            (double)info->restore->load / 1000,
+            (double)info->restore->devices / 1000,
+            (double)info->restore->start / 1000, info->restore->normal,
+            info->restore->duplicate, info->restore->cleared);
     }
     if (arg_flag(args, "all")) {
         print_globals(mon);

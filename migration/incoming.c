@@ -287,6 +287,7 @@ void migration_incoming_exit(void)
     migration_listener_free(mis->listener);
     mis->listener = NULL;
     if (mis->thread_exists) {
+        ram_load_stop();
         {
             QEMU_LOCK_GUARD(&mis->lock);
             if (mis->ioc) {

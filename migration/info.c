@@ -214,6 +214,8 @@ static MigrationDetails *details(MigrationState *s, bool ended)
         d->rounds = s->stats.nr_rounds;
     }
     d->idle_time = STAT_GET(&s->stats, idle_ns) / NS_PER_MS;
+    d->holes = STAT_GET(&s->stats, hole_pages);
+    d->skipped = STAT_GET(&s->stats, skipped_pages);
     d->recent_rounds = rounds_info(&s->stats);
     d->blackout = blackout_info(&s->stats);
     d->dirty_tracking = dirty_auto_query();
@@ -343,6 +345,7 @@ static MigrationRestoreInfo *restore_info(MigrationIncomingState *mis)
         r->start = mis->times.start_ns / NS_PER_US;
     }
     ram_load_counts(&r->normal, &r->duplicate);
+    r->cleared = ram_load_cleared_pages();
     return r;
 }
 

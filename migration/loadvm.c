@@ -10,6 +10,7 @@
 #include "loadvm.h"
 #include "options.h"
 #include "own-kind.h"
+#include "ram/ram.h"
 #include "return-path.h"
 #include "stream-format.h"
 #include "trace-migration.h"
@@ -251,6 +252,21 @@ static bool answer_ping(LoadVM *lv, uint32_t value, Error **errp)
                 errp);
         }
         break;
+    case OWN_KIND_ASK_HOLES:
+        if (lv->own_kind && ram_load_note_pages()) {
+            lv->notes_pages = true;
+            return return_path_send_pong(
+                lv->rp, own_kind_pack(OWN_KIND_HOLES, 1), errp);
+        }
+        break;
+    case OWN_KIND_REST_IS_ZERO:
+        if (lv->notes_pages) {
+            lv->notes_pages = false;
+            if (!ram_load_clear_rest(errp)) {
+                return false;
+            }
+        }
+        break;
     default:
         break;
     }
@@ -334,6 +350,11 @@ static bool load_element(LoadVM *lv, bool *end, Error **errp)
         *end = true;
         if (lv->live_open) {
             error_setg(errp, "the stream ends, but memory was not complete");
+            return false;
+        }
+        if (lv->notes_pages) {
+            error_setg(errp, "the stream ends, but the source did not say that "
+                             "it has left out pages for good");
             return false;
         }
         return true;

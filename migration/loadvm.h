@@ -19,6 +19,7 @@ typedef struct LoadVM {
     QEMUFile *rp;       /* return path; NULL until the source opens it */
     bool own_kind;      /* the source said the hello */
     bool times_asked;   /* ... and wants to know restore times */
+    bool notes_pages;   /* ... and leaves out pages that are zero */
     int64_t expect_ns;  /* what to tell it to expect */
     int64_t devices_ns; /* spent on device sections */
     uint64_t device_bytes;

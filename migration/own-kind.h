@@ -12,6 +12,12 @@
  *   PING OWN_KIND_ASK_TIMES    ->     (only after that answer)
  *                              <-     PONG tag | value, each once, as they
  *                                     become known; at the latest before SHUT
+ *   PING OWN_KIND_ASK_HOLES    ->     (only after that answer, and before any
+ *                                     page) may I leave out pages?
+ *                              <-     PONG tag | 1: it notes what comes; any
+ *                                     other answer, also an echo: no
+ *   PING OWN_KIND_REST_IS_ZERO ->     (only after that answer, before END)
+ *                                     what did not come so far is to be zero
  *
  * A PONG with data: bits 31..24 are the tag, bits 23..0 the value (times in
  * microseconds; larger ones are sent as the largest). Nothing of this is ever
@@ -22,9 +28,11 @@
 #ifndef MIGRATION_OWN_KIND_H
 #define MIGRATION_OWN_KIND_H
 
-#define OWN_KIND_HELLO     0x46659201u
-#define OWN_KIND_ANSWER    0x99a66d01u
-#define OWN_KIND_ASK_TIMES 0x46659202u
+#define OWN_KIND_HELLO        0x46659201u
+#define OWN_KIND_ANSWER       0x99a66d01u
+#define OWN_KIND_ASK_TIMES    0x46659202u
+#define OWN_KIND_ASK_HOLES    0x46659203u
+#define OWN_KIND_REST_IS_ZERO 0x46659204u
 /*
  * Not private: anyone's target echoes it, once it has loaded all that came
  * before. The low byte counts.
@@ -35,6 +43,7 @@ enum OwnKindTag {
     OWN_KIND_DEVICES_US = 0xd1, /* loading device sections */
     OWN_KIND_START_US = 0xd2,   /* end of loading until vCPUs may run */
     OWN_KIND_EXPECT_US = 0xd3,  /* what it expects both to take; sent at once */
+    OWN_KIND_HOLES = 0xd4,      /* 1: pages may be left out */
 };
 
 #define OWN_KIND_VALUE_MAX 0xffffffu

@@ -37,6 +37,9 @@ static void note_private(ReturnPath *rp, uint32_t pong)
     case OWN_KIND_EXPECT_US:
         atomic_store(&rp->expect_restore_us, own_kind_value(pong));
         break;
+    case OWN_KIND_HOLES:
+        atomic_store(&rp->notes_pages, own_kind_value(pong) == 1);
+        break;
     case OWN_KIND_DEVICES_US: {
         QEMU_LOCK_GUARD(&stats->lock);
         stats->blackout.restore_devices_ns = ns;
@@ -54,8 +57,6 @@ static void note_private(ReturnPath *rp, uint32_t pong)
 
 static void handle_pong(ReturnPath *rp, uint32_t value)
 {
-    atomic_store(&rp->last_pong, value);
-    qemu_event_set(&rp->pong);
     if (value == OWN_KIND_ANSWER) {
         QEMU_LOCK_GUARD(&rp->stats->lock);
         rp->stats->peer_is_own_kind = true;
@@ -63,6 +64,9 @@ static void handle_pong(ReturnPath *rp, uint32_t value)
     } else if (atomic_load(&rp->own_kind)) {
         note_private(rp, value);
     }
+    /* Last: who sees it sees what it says. */
+    atomic_store(&rp->last_pong, value);
+    qemu_event_set(&rp->pong);
 }
 
 /* One message. Sets *@end at SHUT. */
@@ -150,6 +154,15 @@ bool return_path_wait(ReturnPath *rp, int ms)
         return true;
     }
     return qemu_event_timedwait(&rp->ended, ms);
+}
+
+uint32_t return_path_next_pong(ReturnPath *rp, uint32_t old, int ms)
+{
+    qemu_event_reset(&rp->pong);
+    if (atomic_load(&rp->last_pong) == old) {
+        qemu_event_timedwait(&rp->pong, ms);
+    }
+    return atomic_load(&rp->last_pong);
 }
 
 bool return_path_wait_pong(ReturnPath *rp, uint32_t value, int ms)

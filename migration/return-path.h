@@ -40,6 +40,7 @@ typedef struct ReturnPath {
     /* Atomic. */
     _Atomic bool own_kind;
     _Atomic uint32_t expect_restore_us; /* as told; 0: not told */
+    _Atomic bool notes_pages;           /* so pages may be left out */
     _Atomic uint32_t last_pong;
     QemuEvent pong; /* set with each PONG, and at the end */
 } ReturnPath;
@@ -51,6 +52,8 @@ bool return_path_start(ReturnPath *rp, QEMUFile *f, MigrationStats *stats,
 bool return_path_wait(ReturnPath *rp, int ms);
 /* Wait at most @ms for a PONG of @value. False if none came (yet). */
 bool return_path_wait_pong(ReturnPath *rp, uint32_t value, int ms);
+/* Wait at most @ms for a PONG other than @old. Returns the last; 0: none. */
+uint32_t return_path_next_pong(ReturnPath *rp, uint32_t old, int ms);
 /* Join and close; the channel must have been shut down or SHUT been received.
  * Does nothing if it was not started. Results stay readable. */
 void return_path_stop(ReturnPath *rp);

@@ -76,6 +76,7 @@ typedef struct MigrationState {
     bool guest_stopped;  /* by us */
     bool target_failed;  /* it said so */
     bool own_kind_asked; /* for its restore times */
+    bool rest_is_zero;   /* the target was told so */
     uint64_t device_bytes;
 
     /* What an earlier migration measured, for predictions. Migration thread;
@@ -106,6 +107,12 @@ DowntimeInputs migration_downtime_inputs(MigrationState *s,
 void migration_note_transferred(MigrationState *s);
 /* If the target has proved to be our own kind, ask it once for its times. */
 void migration_ask_own_kind(MigrationState *s);
+
+/* holes.c */
+/* Before the first page: find out whether pages may be left out. */
+void migration_agree_on_holes(MigrationState *s);
+/* The first pass is over: what was left out is zero. Idempotent. */
+void migration_end_first_pass(MigrationState *s);
 
 /* switchover.c: stop the guest, send the rest, wait for the target. */
 bool migration_switchover(MigrationState *s, Error **errp);

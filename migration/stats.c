@@ -15,7 +15,8 @@ void migration_stats_reset(MigrationStats *stats)
     _Atomic uint64_t *const counters[] = {
         &stats->transferred_bytes, &stats->precopy_bytes,
         &stats->downtime_bytes,    &stats->normal_pages,
-        &stats->zero_pages,        &stats->remaining_bytes,
+        &stats->zero_pages,        &stats->hole_pages,
+        &stats->skipped_pages,     &stats->remaining_bytes,
         &stats->total_bytes,       &stats->page_bytes,
         &stats->dirty_sync_count,  &stats->dirty_pages_rate,
         &stats->pages_per_second,  &stats->rate_bytes,

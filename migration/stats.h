@@ -63,6 +63,8 @@ typedef struct MigrationStats {
     _Atomic uint64_t downtime_bytes;    /* ... while it stood */
     _Atomic uint64_t normal_pages;      /* pages of the stream's size */
     _Atomic uint64_t zero_pages;
+    _Atomic uint64_t hole_pages; /* not read: nothing was ever stored there */
+    _Atomic uint64_t skipped_pages;    /* of these, not sent either */
     _Atomic uint64_t remaining_bytes;  /* in the send set */
     _Atomic uint64_t total_bytes;      /* of guest memory that takes part */
     _Atomic uint64_t page_bytes;       /* page size of the stream */

@@ -146,8 +146,11 @@ static bool send_last_pages(MigrationState *s, Error **errp)
     if (migrate_send_switchover_start()) {
         stream_put_command(s->to_dst, MIG_CMD_SWITCHOVER_START, NULL, 0);
     }
-    return stream_save_complete(s->to_dst, errp) &&
-           qemu_fflush(s->to_dst, errp);
+    if (!stream_save_complete(s->to_dst, errp)) {
+        return false;
+    }
+    assert(s->rest_is_zero || !ram_save_state()->skip_holes);
+    return qemu_fflush(s->to_dst, errp);
 }
 
 /* The buffer; and EOF, if no cancel came before. */

@@ -227,7 +227,7 @@ static int send_part(MigrationState *s, Rounds *r, Error **errp)
 {
     const RamSave *rs = ram_save_state();
     int64_t begin_ns = get_clock();
-    uint64_t owed = ram_save_owed_bytes(rs);
+    uint64_t owed = ram_save_owed_bytes(rs), skipped = rs->skipped_pages;
     uint64_t bytes = qemu_file_transferred(s->to_dst);
     int64_t clean_ns = ram_save_clean_ns();
     int done = stream_save_iterate(s->to_dst, errp);
@@ -236,7 +236,8 @@ static int send_part(MigrationState *s, Rounds *r, Error **errp)
         return -1;
     }
     bandwidth_add(&s->bandwidth, qemu_file_transferred(s->to_dst) - bytes,
-                  owed - ram_save_owed_bytes(rs),
+                  owed - ram_save_owed_bytes(rs) -
+                      (rs->skipped_pages - skipped) * DIRTY_PAGE_SIZE,
                   get_clock() - begin_ns - (ram_save_clean_ns() - clean_ns));
     migration_note_transferred(s);
     note_rates(s, r);
@@ -392,6 +393,7 @@ static bool run_rounds(MigrationState *s, Error **errp)
         .window_begin_ns = get_clock(),
     };
 
+    migration_agree_on_holes(s);
     migration_throttle_begin(s);
     dirty_auto_begin(migrate_change_tracking());
     for (;;) {
@@ -417,6 +419,9 @@ static bool run_rounds(MigrationState *s, Error **errp)
         done = send_part(s, &r, errp);
         if (done < 0) {
             return false;
+        }
+        if (done == 1) {
+            migration_end_first_pass(s);
         }
         if (!sync_is_due(s, &r, done == 1) || !sync_and_decide(s, &r)) {
             continue;

@@ -11,7 +11,7 @@
 #include "system/ram-block.h"
 
 #include "ram/ram-format.h"
-#include "ram/ram.h"
+#include "ram/ram-load.h"
 #include "ram/zero-page.h"
 
 /* Singleton, as the_ram_save: one section of one process. */
@@ -19,8 +19,10 @@ static struct {
     RamLoadConfig config; /* set before loading begins */
 
     /* Incoming thread. */
-    RAMBlock *last;    /* block of the last page record; referenced */
-    GPtrArray *blocks; /* references of ours, to look up names in */
+    RamLoadBlock *last; /* block of the last page record */
+    GPtrArray *blocks;  /* RamLoadBlock */
+    RamLoadWindow window;
+    bool may_note; /* no page has come yet */
 
     _Atomic uint64_t normal_pages, zero_pages;
 } the_ram_load;
@@ -38,12 +40,31 @@ void ram_load_counts(uint64_t *normal_pages, uint64_t *zero_pages)
                                        memory_order_relaxed);
 }
 
+static void block_free(gpointer data)
+{
+    RamLoadBlock *b = data;
+
+    ram_load_forget_got(b);
+    qemu_ram_unref(b->rb);
+    g_free(b);
+}
+
 bool ram_load_setup(QEMUFile *f, void *opaque, Error **errp)
 {
+    g_autoptr(GPtrArray) list = NULL;
+
     ram_load_cleanup(opaque);
     atomic_store(&the_ram_load.normal_pages, 0);
     atomic_store(&the_ram_load.zero_pages, 0);
-    the_ram_load.blocks = qemu_ram_blocks_snapshot();
+    list = qemu_ram_blocks_snapshot();
+    the_ram_load.blocks = g_ptr_array_new_with_free_func(block_free);
+    for (unsigned i = 0; i < list->len; i++) {
+        RamLoadBlock *b = g_new0(RamLoadBlock, 1);
+
+        b->rb = qemu_ram_ref(g_ptr_array_index(list, i));
+        g_ptr_array_add(the_ram_load.blocks, b);
+    }
+    the_ram_load.may_note = true;
     return true;
 }
 
@@ -51,18 +72,44 @@ void ram_load_cleanup(void *opaque)
 {
     g_clear_pointer(&the_ram_load.blocks, g_ptr_array_unref);
     the_ram_load.last = NULL;
+    the_ram_load.window = (RamLoadWindow){ 0 };
+    the_ram_load.may_note = false;
 }
 
-static RAMBlock *find_block(const char *idstr)
+GPtrArray *ram_load_blocks(void)
+{
+    return the_ram_load.blocks;
+}
+
+/*
+ * A source that has begun to send does not know what it can rely on. Blocks
+ * that it does not have, or does not send, stay as they are.
+ */
+bool ram_load_note_pages(void)
+{
+    bool ok = the_ram_load.may_note;
+
+    for (unsigned i = 0; ok && i < the_ram_load.blocks->len; i++) {
+        RamLoadBlock *b = g_ptr_array_index(the_ram_load.blocks, i);
+
+        if (b->listed && !b->got &&
+            !ram_block_is_ignored(b->rb, the_ram_load.config.ignore_shared)) {
+            ok = ram_load_note_block(b);
+        }
+    }
+    return ok;
+}
+
+static RamLoadBlock *find_block(const char *idstr)
 {
     GPtrArray *blocks = the_ram_load.blocks;
 
     for (unsigned i = 0; blocks && i < blocks->len; i++) {
-        RAMBlock *rb = g_ptr_array_index(blocks, i);
+        RamLoadBlock *b = g_ptr_array_index(blocks, i);
 
-        if (qemu_ram_is_migratable(rb) &&
-            !strcmp(qemu_ram_get_idstr(rb), idstr)) {
-            return rb;
+        if (qemu_ram_is_migratable(b->rb) &&
+            !strcmp(qemu_ram_get_idstr(b->rb), idstr)) {
+            return b;
         }
     }
     return NULL;
@@ -127,7 +174,7 @@ static bool load_block_list(QEMUFile *f, uint64_t left, Error **errp)
     while (left) {
         char idstr[256];
         uint64_t length;
-        RAMBlock *rb;
+        RamLoadBlock *b;
 
         qemu_get_counted_string(f, idstr);
         length = qemu_get_be64(f);
@@ -142,26 +189,28 @@ static bool load_block_list(QEMUFile *f, uint64_t left, Error **errp)
             return false;
         }
         left -= length;
-        rb = find_block(idstr);
-        if (!rb) {
+        b = find_block(idstr);
+        if (!b) {
             error_setg(errp, "there is no RAM block '%s' here", idstr);
             return false;
         }
-        if (!fit_length(rb, length, errp) ||
+        if (!fit_length(b->rb, length, errp) ||
             (the_ram_load.config.ignore_shared &&
-             !check_guest_addr(f, rb, errp))) {
+             !check_guest_addr(f, b->rb, errp))) {
             return false;
         }
+        b->listed = true;
     }
     return true;
 }
 
 /* The block that a page record is about, and that the offset is inside. */
-static RAMBlock *page_block(QEMUFile *f, uint64_t offset, unsigned flags,
-                            Error **errp)
+static RamLoadBlock *page_block(QEMUFile *f, uint64_t offset, unsigned flags,
+                                Error **errp)
 {
     uint64_t size = UINT64_C(1) << the_ram_load.config.target_page_bits;
-    RAMBlock *rb = the_ram_load.last;
+    RamLoadBlock *b = the_ram_load.last;
+    RAMBlock *rb;
 
     if (!(flags & RAM_FLAG_CONTINUE)) {
         char idstr[256];
@@ -170,17 +219,18 @@ static RAMBlock *page_block(QEMUFile *f, uint64_t offset, unsigned flags,
         if (!qemu_file_check(f, errp)) {
             return NULL;
         }
-        rb = find_block(idstr);
-        if (!rb) {
+        b = find_block(idstr);
+        if (!b) {
             error_setg(errp, "there is no RAM block '%s' here", idstr);
             return NULL;
         }
-        the_ram_load.last = rb;
-    } else if (!rb) {
+        the_ram_load.last = b;
+    } else if (!b) {
         error_setg(errp, "a page of the same block as before, but there was "
                          "none before");
         return NULL;
     }
+    rb = b->rb;
     if (offset >= qemu_ram_get_used_length(rb) ||
         qemu_ram_get_used_length(rb) - offset < size) {
         error_setg(errp,
@@ -197,7 +247,9 @@ static RAMBlock *page_block(QEMUFile *f, uint64_t offset, unsigned flags,
                    offset, qemu_ram_get_idstr(rb));
         return NULL;
     }
-    return rb;
+    the_ram_load.may_note = false;
+    ram_load_got(b, offset);
+    return b;
 }
 
 static bool load_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
@@ -213,6 +265,7 @@ static bool load_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
     }
     atomic_fetch_add_explicit(&the_ram_load.normal_pages, 1,
                               memory_order_relaxed);
+    ram_window_write(&the_ram_load.window, rb, offset);
     return ram_block_copy_in(rb, offset, buf, size, errp);
 }
 
@@ -235,6 +288,9 @@ static bool load_zero(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
     atomic_fetch_add_explicit(&the_ram_load.zero_pages, 1,
                               memory_order_relaxed);
     /* Not written if it is zero: memory that is not there need not come. */
+    if (ram_window_is_hole(&the_ram_load.window, rb, offset)) {
+        return true;
+    }
     zero = ram_block_page_is_zero(rb, offset, size, errp);
     return zero > 0 || (zero == 0 && ram_block_fill(rb, offset, 0, size, errp));
 }
@@ -246,7 +302,7 @@ static bool load_record(QEMUFile *f, bool *end, Error **errp)
     uint64_t head = qemu_get_be64(f);
     uint64_t value = head & ~mask;
     unsigned flags = head & mask;
-    RAMBlock *rb;
+    RamLoadBlock *b;
 
     if (!qemu_file_check(f, errp)) {
         return false;
@@ -264,11 +320,11 @@ static bool load_record(QEMUFile *f, bool *end, Error **errp)
         }
         break;
     case RAM_FLAG_PAGE:
-        rb = page_block(f, value, flags, errp);
-        return rb && load_page(f, rb, value, errp);
+        b = page_block(f, value, flags, errp);
+        return b && load_page(f, b->rb, value, errp);
     case RAM_FLAG_ZERO:
-        rb = page_block(f, value, flags, errp);
-        return rb && load_zero(f, rb, value, errp);
+        b = page_block(f, value, flags, errp);
+        return b && load_zero(f, b->rb, value, errp);
     case RAM_FLAG_XBZRLE:
         error_setg(errp, "an xbzrle page: not supported by this version");
         return false;

@@ -52,7 +52,9 @@ static void save_block_free(gpointer data)
         qemu_ram_unref(b->rb);
     }
     g_free(b->bmap);
+    g_free(b->group_owed);
     g_free(b->to_clean);
+    g_free(b->fresh);
     g_free(b);
 }
 
@@ -66,6 +68,7 @@ static bool add_block(RamSave *rs, RAMBlock *rb, Error **errp)
     b->guest_addr = qemu_ram_get_guest_addr(rb);
     b->used_bytes = qemu_ram_get_used_length(rb);
     b->nr_pages = DIV_ROUND_UP(b->used_bytes, DIRTY_PAGE_SIZE);
+    b->discards = qemu_ram_discards(rb);
     b->ignored = ram_block_is_ignored(rb, rs->config.ignore_shared);
     qemu_ram_set_migration_state(rb, b);
     g_ptr_array_add(rs->blocks, b);
@@ -84,15 +87,19 @@ static bool add_block(RamSave *rs, RAMBlock *rb, Error **errp)
     b->nr_chunks = DIV_ROUND_UP(b->nr_pages,
                                 UINT64_C(1) << rs->config.clear_bitmap_shift);
     b->bmap = g_try_new0(uint64_t, bits_to_words(b->nr_pages));
+    b->group_owed = g_try_new0(
+        uint32_t, DIV_ROUND_UP(b->nr_pages, UINT64_C(1) << RAM_GROUP_BITS));
     b->to_clean = g_try_new0(uint64_t, bits_to_words(b->nr_chunks));
-    if (!b->bmap || !b->to_clean) {
+    b->fresh = g_try_new0(uint64_t, bits_to_words(b->nr_chunks));
+    if (!b->bmap || !b->group_owed || !b->to_clean || !b->fresh) {
         error_setg(errp,
                    "no memory for the dirty bitmap of RAM block '%s' "
                    "(%" PRIu64 " pages)",
                    b->idstr, b->nr_pages);
         return false;
     }
-    bitmap_set(b->bmap, 0, b->nr_pages);
+    bitmap_set(b->fresh, 0, b->nr_chunks);
+    b->nr_fresh = b->nr_chunks;
     rs->owed_pages += b->nr_pages;
     return true;
 }
@@ -112,7 +119,8 @@ static bool ram_save_prepare(void *opaque, Error **errp)
     assert(!rs->blocks);
     rs->blocks = g_ptr_array_new_with_free_func(save_block_free);
     rs->owed_pages = rs->synced_pages = rs->sent_pages = 0;
-    rs->round_owed_pages = 0;
+    rs->round_owed_pages = rs->skipped_pages = 0;
+    rs->skip_holes = false;
     rs->guest_stopped = false;
     rs->last_sent = NULL;
     rs->cur_block = 0;
@@ -179,17 +187,24 @@ static uint64_t put_head(RamSave *rs, QEMUFile *f, RamSaveBlock *b,
     return ram_record_head_bytes(strlen(b->idstr), cont);
 }
 
+/* What is known of a page that is to be sent. */
+typedef enum RamPageKind {
+    RAM_PAGE_DATA, /* or is to be sent as if it were */
+    RAM_PAGE_READ, /* read, and see */
+    RAM_PAGE_HOLE, /* not to be read */
+} RamPageKind;
+
 /* One page of the stream's size. Returns bytes put. */
 static uint64_t save_target_page(RamSave *rs, QEMUFile *f, RamSaveBlock *b,
-                                 uint64_t offset, bool detect_zero)
+                                 uint64_t offset, RamPageKind kind)
 {
     size_t size = (size_t)1 << rs->config.target_page_bits;
     MigrationStats *stats = rs->config.stats;
     Error *err = NULL;
     uint64_t bytes;
-    int zero = 0;
+    int zero = kind == RAM_PAGE_HOLE;
 
-    if (detect_zero) {
+    if (kind == RAM_PAGE_READ) {
         zero = ram_block_page_is_zero(b->rb, offset, size, &err);
     }
     if (zero < 0) {
@@ -215,13 +230,18 @@ static void save_host_page(RamSave *rs, QEMUFile *f, RamSaveBlock *b,
     uint64_t offset = page << DIRTY_PAGE_BITS;
     uint64_t end = MIN(offset + DIRTY_PAGE_SIZE, b->used_bytes);
     uint64_t step = UINT64_C(1) << rs->config.target_page_bits;
-    bool detect_zero = atomic_load_explicit(rs->config.detect_zero,
-                                            memory_order_relaxed);
     uint64_t bytes = 0;
+    RamPageKind kind = RAM_PAGE_DATA;
 
     ram_clean_before_read(rs, b, page);
+    if (ram_page_is_hole(rs, b, page)) {
+        kind = RAM_PAGE_HOLE;
+    } else if (atomic_load_explicit(rs->config.detect_zero,
+                                    memory_order_relaxed)) {
+        kind = RAM_PAGE_READ;
+    }
     for (; offset < end; offset += step) {
-        bytes += save_target_page(rs, f, b, offset, detect_zero);
+        bytes += save_target_page(rs, f, b, offset, kind);
     }
     ram_page_done(rs, b, page);
     rate_limit_spend(rs->config.rate_limit, bytes);
@@ -239,23 +259,29 @@ static int ram_save_iterate(QEMUFile *f, void *opaque, Error **errp)
 {
     RamSave *rs = opaque;
     int64_t begin_ns = get_clock();
+    RamFound found = RAM_FOUND_HOLES;
     RamSaveBlock *b;
     uint64_t page;
-    int done = 0;
 
     for (unsigned n = 1; rate_limit_has_credit(rs->config.rate_limit); n++) {
-        if (!ram_find_page(rs, &b, &page)) {
-            done = rs->owed_pages == 0;
+        found = ram_find_page(rs, &b, &page);
+        if (found == RAM_FOUND_END) {
             break;
         }
-        save_host_page(rs, f, b, page);
-        if (n % PAGES_PER_LOOK == 0 && time_to_look_up(rs, f, begin_ns)) {
+        if (found == RAM_FOUND_PAGE) {
+            save_host_page(rs, f, b, page);
+        }
+        if ((n % PAGES_PER_LOOK == 0 || found == RAM_FOUND_HOLES) &&
+            time_to_look_up(rs, f, begin_ns)) {
             break;
         }
     }
     STAT_SET(rs->config.stats, remaining_bytes, ram_save_owed_bytes(rs));
     qemu_put_be64(f, RAM_FLAG_EOS);
-    return qemu_file_check(f, errp) ? done : -1;
+    if (!qemu_file_check(f, errp)) {
+        return -1;
+    }
+    return found == RAM_FOUND_END && rs->owed_pages == 0;
 }
 
 static void ram_pending_estimate(void *opaque, uint64_t *must_precopy,
@@ -284,7 +310,7 @@ static bool ram_save_complete(QEMUFile *f, void *opaque, Error **errp)
 
     assert(rs->guest_stopped);
     while (rs->owed_pages) {
-        if (!ram_find_page(rs, &b, &page)) {
+        if (ram_find_page(rs, &b, &page) != RAM_FOUND_PAGE) {
             continue;
         }
         save_host_page(rs, f, b, page);
@@ -323,6 +349,8 @@ static void ram_save_cleanup(void *opaque)
         g_ptr_array_unref(rs->blocks);
         rs->blocks = NULL;
     }
+    g_clear_pointer(&rs->holes.map, g_free);
+    rs->holes = (RamHoles){ 0 };
     rs->last_sent = NULL;
 }
 

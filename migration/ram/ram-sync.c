@@ -24,6 +24,10 @@ void ram_clean_before_read(RamSave *rs, RamSaveBlock *block, uint64_t page)
     end = MIN((chunk + 1) << shift << DIRTY_PAGE_BITS, block->used_bytes);
     trace_migration_clean(block->idstr, start, end - start);
     ram_block_clean(block->rb, start, end - start);
+    if (block->discards != qemu_ram_discards(block->rb) &&
+        !test_bit(chunk, block->fresh)) {
+        ram_find_holes(rs, block, chunk);
+    }
 }
 
 int64_t ram_save_clean_ns(void)
@@ -50,25 +54,61 @@ static void book_cleaning(RamSave *rs)
 }
 
 /* As a sync is without the sweep: the benchmarks' "before". */
-static uint64_t take_pages(RamSaveBlock *b)
+static uint64_t take_pages(RamSaveBlock *b, uint64_t page, uint64_t end,
+                           uint64_t *bmap)
 {
     uint64_t n = 0;
 
-    for (uint64_t page = 0; page < b->nr_pages; page++) {
+    for (; page < end; page++) {
         n += ram_block_test_and_clear_dirty(b->rb, page << DIRTY_PAGE_BITS,
                                             DIRTY_PAGE_SIZE,
-                                            DIRTY_MEMORY_MIGRATION, b->bmap);
+                                            DIRTY_MEMORY_MIGRATION, bmap);
     }
     return n;
 }
 
-static uint64_t sweep_block(RamSaveBlock *b, bool by_page)
+/*
+ * Into the send set, group by group. Of a chunk that is fresh everything is
+ * owed anyway: what was written there is only taken.
+ */
+static uint64_t sweep_pages(RamSave *rs, RamSaveBlock *b)
+{
+    unsigned shift = rs->config.clear_bitmap_shift;
+    uint64_t nr_new = 0, end;
+
+    for (uint64_t page = 0; page < b->nr_pages; page = end) {
+        uint64_t chunk = page >> shift, group = page >> RAM_GROUP_BITS, n;
+        bool fresh = b->nr_fresh && test_bit(chunk, b->fresh);
+        uint64_t *bmap = fresh ? NULL : b->bmap;
+
+        end = MIN((group + 1) << RAM_GROUP_BITS, b->nr_pages);
+        if (b->nr_fresh == b->nr_chunks) {
+            end = b->nr_pages;
+        } else if (b->nr_fresh) {
+            end = MIN(end, (chunk + 1) << shift);
+        }
+        if (rs->config.sync_by_page) {
+            n = take_pages(b, page, end, bmap);
+        } else {
+            n = ram_block_collect_dirty(b->rb, page << DIRTY_PAGE_BITS,
+                                        (end - page) << DIRTY_PAGE_BITS,
+                                        DIRTY_MEMORY_MIGRATION, bmap);
+        }
+        if (!fresh) {
+            b->group_owed[group] += n;
+            nr_new += n;
+        }
+    }
+    return nr_new;
+}
+
+static uint64_t sweep_block(RamSave *rs, RamSaveBlock *b)
 {
     if (b->ignored) {
         return 0;
     }
-    if (by_page) {
-        return take_pages(b);
+    if (rs->config.sync_by_page) {
+        return sweep_pages(rs, b); /* it cleans each page, too */
     }
     /*
      * Every chunk is marked, not only those in which this sync found pages:
@@ -76,8 +116,7 @@ static uint64_t sweep_block(RamSaveBlock *b, bool by_page)
      * the tracker's own set, a missing one a lost write.
      */
     bitmap_set(b->to_clean, 0, b->nr_chunks);
-    return ram_block_collect_dirty(b->rb, 0, b->used_bytes,
-                                   DIRTY_MEMORY_MIGRATION, b->bmap);
+    return sweep_pages(rs, b);
 }
 
 static void book_dirty_rate(RamSave *rs, int64_t now_ns, uint64_t new_pages)
@@ -99,11 +138,11 @@ void ram_sync(RamSave *rs, bool last)
     MigrationSync sync = { 0 };
 
     book_cleaning(rs);
+    ram_forget_holes(rs);
     dirty_memory_get_stats(&before);
     memory_global_dirty_log_sync(last);
     for (unsigned i = 0; i < rs->blocks->len; i++) {
-        sync.new_pages += sweep_block(g_ptr_array_index(rs->blocks, i),
-                                      rs->config.sync_by_page);
+        sync.new_pages += sweep_block(rs, g_ptr_array_index(rs->blocks, i));
     }
     dirty_memory_get_stats(&after);
     rs->owed_pages += sync.new_pages;

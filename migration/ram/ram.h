@@ -15,6 +15,17 @@
  * A page is never cleaned after it was read (rule 1). With the guest stopped
  * nothing is cleaned any more.
  *
+ * The first pass owes everything. Its chunks are opened one by one: cleaned,
+ * and only then is the host asked which pages of the chunk may hold data
+ * (system/ram-holes.h). The rest is not read: it is sent as zero records, or
+ * not at all if the target has promised to make zero what it does not get
+ * (../holes.c). A page that is a hole to the ask and is stored to later is
+ * found by the next sync, because the clean came first:
+ *
+ *   arm ... clean(chunk)   ask   skip or zero record   ...   sync
+ *           ^ stored before: the ask sees data
+ *                        ^ stored after: found by the sync
+ *
  * Threads: the migration thread, without the BQL but for ram_save_cleanup();
  * the configuration is set before it starts.
  *
@@ -40,6 +51,9 @@ typedef struct RamConfig {
     _Atomic bool *quit; /* stop sending soon */
 } RamConfig;
 
+/* Pages of a send set that are counted together. */
+#define RAM_GROUP_BITS 18
+
 typedef struct RamSaveBlock {
     /* Constant while the migration lasts. */
     RAMBlock *rb; /* referenced */
@@ -48,13 +62,25 @@ typedef struct RamSaveBlock {
     uint64_t used_bytes;
     uint64_t nr_pages; /* host pages */
     hwaddr guest_addr;
-    bool ignored; /* shared: listed, never sent */
+    bool ignored;      /* shared: listed, never sent */
+    unsigned discards; /* ram_block_discard_range() before it */
 
     /* Migration thread. */
-    uint64_t *bmap;     /* pages owed */
-    uint64_t *to_clean; /* chunks to clean before they are read */
-    uint64_t nr_chunks;
+    uint64_t *bmap;       /* pages owed, of chunks that were opened */
+    uint32_t *group_owed; /* how many in each group of 2^RAM_GROUP_BITS */
+    uint64_t *to_clean;   /* chunks to clean before they are read */
+    uint64_t *fresh;      /* chunks not opened yet: all of their pages are owed,
+                             and none is in bmap */
+    uint64_t nr_chunks, nr_fresh;
 } RamSaveBlock;
+
+/* Holes of the chunk that the search is in; they go as zero records. */
+typedef struct RamHoles {
+    const RamSaveBlock *block; /* NULL: none are known */
+    uint64_t chunk;
+    uint64_t *map; /* bit 0: the chunk's first page; 1: a hole */
+    uint64_t map_bits;
+} RamHoles;
 
 typedef struct RamSave {
     RamConfig config; /* constant while the migration lasts */
@@ -67,6 +93,9 @@ typedef struct RamSave {
     uint64_t round_owed_pages; /* when the round under way began */
     bool logging;
     bool guest_stopped;
+    bool skip_holes; /* the target makes zero what it does not get */
+    uint64_t skipped_pages;
+    RamHoles holes;
     /* Where the search goes on. */
     unsigned cur_block;
     uint64_t cur_page;
@@ -105,15 +134,27 @@ int64_t ram_save_clean_ns(void);
 /* Clean the chunk of @page of @block if that is still to do. */
 void ram_clean_before_read(RamSave *rs, RamSaveBlock *block, uint64_t page);
 
-/**
- * ram_find_page: the next owed page, from where the last search ended
- *
- * Returns false if there is none up to the end of the last block; then the
- * next search begins anew. (page-search.c)
- */
-bool ram_find_page(RamSave *rs, RamSaveBlock **block, uint64_t *page);
+typedef enum RamFound {
+    RAM_FOUND_PAGE,
+    RAM_FOUND_HOLES, /* a chunk was opened, and nothing of it is to be sent */
+    RAM_FOUND_END,   /* of the last block; the next search begins anew */
+} RamFound;
+
+/* The next owed page, from where the last search ended. (page-search.c) */
+RamFound ram_find_page(RamSave *rs, RamSaveBlock **block, uint64_t *page);
 /* Note that @page was sent. */
 void ram_page_done(RamSave *rs, RamSaveBlock *block, uint64_t page);
+
+/* ---- open-chunk.c ---- */
+/* Open the fresh chunk @chunk: clean it, ask for holes, fill the send set. */
+void ram_open_chunk(RamSave *rs, RamSaveBlock *block, uint64_t chunk);
+/* A chunk, just cleaned, of which pages may have been given back. */
+void ram_find_holes(RamSave *rs, RamSaveBlock *block, uint64_t chunk);
+/* Whether @page, which is owed, is known to be a hole. */
+bool ram_page_is_hole(const RamSave *rs, const RamSaveBlock *block,
+                      uint64_t page);
+/* From here on, what was a hole may be one no more. */
+void ram_forget_holes(RamSave *rs);
 
 /* Whether the stream leaves out @rb's content under x-ignore-shared. */
 bool ram_block_is_ignored(const RAMBlock *rb, bool ignore_shared);
@@ -130,5 +171,18 @@ typedef struct RamLoadConfig {
 void ram_load_configure(const RamLoadConfig *config);
 /* Pages loaded so far; any thread. */
 void ram_load_counts(uint64_t *normal_pages, uint64_t *zero_pages);
+
+/* ---- target: ram-load-rest.c ---- */
+/*
+ * Begin to note which pages come, to make the others zero later. False if
+ * pages have come already, or there is no memory to note them in.
+ */
+bool ram_load_note_pages(void);
+/* Make every page zero that has not come so far, and note no more. */
+bool ram_load_clear_rest(Error **errp);
+/* The process ends: have that end soon, by an error. Any thread. */
+void ram_load_stop(void);
+/* Host pages that were made zero in that way; any thread. */
+uint64_t ram_load_cleared_pages(void);
 
 #endif /* MIGRATION_RAM_H */
