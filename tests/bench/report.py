@@ -119,7 +119,8 @@ class Report:
 
 def main(func):
     """Runs @func; what can't be measured is said in one line, status 1, or 77
-    if it never can be on this host. Being ended from outside still ends the machines."""
+    if it never can be on this host. Being ended
+    from outside still ends the machines."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit('ended by a signal'))
     try:
         func()
