@@ -8,6 +8,8 @@
  */
 #include "qemu/osdep.h"
 
+#include <math.h>
+
 #include "framework.h"
 #include "guest-check.h"
 #include "guest-machine.h"
@@ -104,25 +106,6 @@ static double ticks_missing(MigrationPair *p)
     return (double)(ns - c->first_kvm_ns) * 1e-9 * hz - (double)ticks;
 }
 
-/* Missing once those held up have come: that may take as long as it likes. */
-static double ticks_lost(MigrationPair *p, double expected)
-{
-    double missing = ticks_missing(p);
-
-    for (int i = 0; i < 100 && missing > expected; i++) {
-        wait_ticks(p->src_ram, 1, 20);
-        missing = ticks_missing(p);
-    }
-    return missing;
-}
-
-static const MigrationTest pit_test = {
-    .name = "/migration/kvm/no-tick-is-lost",
-    .guest = "clocks",
-    .guest_args = "tick=pit hz=100",
-    .ram_mib = 64,
-};
-
 /* The longest gap between two ticks since the last call, in ticks. */
 static double longest_gap(MigrationPair *p)
 {
@@ -133,6 +116,34 @@ static double longest_gap(MigrationPair *p)
     c->longest_tick_gap = 0;
     return ticks;
 }
+
+/*
+ * Missing once those held up have come, and each new one comes in its time:
+ * as many as before some ticks, none of which was late. A host that is so busy
+ * that this never happens can't tell what is lost and what is late: NAN.
+ */
+static double ticks_lost(MigrationPair *p)
+{
+    double before = ticks_missing(p), missing;
+
+    for (int i = 0; i < 60; i++) {
+        longest_gap(p);
+        wait_ticks(p->src_ram, 1, 20);
+        missing = ticks_missing(p);
+        if (ABS(missing - before) < 1.5 && longest_gap(p) < 2.5) {
+            return missing;
+        }
+        before = missing;
+    }
+    return NAN;
+}
+
+static const MigrationTest pit_test = {
+    .name = "/migration/kvm/no-tick-is-lost",
+    .guest = "clocks",
+    .guest_args = "tick=pit hz=100",
+    .ram_mib = 64,
+};
 
 /* Returns how many ticks were missing when the source stopped. */
 static double move(MigrationPair *p)
@@ -162,20 +173,22 @@ static void test_ticks(void)
     p = migration_pair_new(&pit_test);
     migration_start_source(p);
     wait_ticks(p->src_ram, 1, 20);
-    before = ticks_lost(p, 3);
-    g_assert_cmpfloat(ABS(before), <, 5);
+    before = ticks_lost(p);
     for (unsigned i = 1; i <= ROUNDS; i++) {
-        wait_ticks(p->src_ram, 1, 20);
         longest_gap(p);
         at_stop = move(p);
         wait_ticks(p->src_ram, 1, 20);
-        lost = ticks_lost(p, before + 2);
         gap = longest_gap(p);
-        g_test_message("move %u: %.1f ticks are lost; %.1f were missing when "
-                       "it stopped, the longest gap is %.1f",
-                       i, lost - before, at_stop - before, gap);
-        g_assert_cmpfloat(lost, <=, at_stop + gap + 3);
-        g_assert_cmpfloat(lost, >=, before - 3);
+        lost = ticks_lost(p);
+        if (isnan(lost) || isnan(before)) {
+            g_test_message("move %u: the host is too busy to tell", i);
+        } else {
+            g_test_message("move %u: %.1f ticks are lost; %.1f were missing "
+                           "when it stopped, the longest gap is %.1f",
+                           i, lost - before, at_stop - before, gap);
+            g_assert_cmpfloat(lost, <=, at_stop + gap + 3);
+            g_assert_cmpfloat(lost, >=, before - 3);
+        }
         before = lost;
         qmp(p->src, "stop");
         migration_check_guest(p, false);
