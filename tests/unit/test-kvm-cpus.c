@@ -541,7 +541,10 @@ static void run_here(MiniProgram program, uint64_t rdi, uint64_t rdx,
 
     mini_start(v, program, rdi, 0, rdx, rcx);
     atomic_store(&cpus[0]->exit_request, false);
-    g_assert_true(mini_run(v, &ret));
+    if (!mini_run(v, &ret)) {
+        g_error("it ends by %d, exit %u at 0x%llx", ret, v->run->exit_reason,
+                mini_regs(v).rip);
+    }
 }
 
 static void test_doorbell(void)
