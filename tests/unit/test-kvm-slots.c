@@ -531,7 +531,7 @@ static void TSA_NO_CHECK wait_for_progress(hwaddr addr)
 static void test_split_while_running(void)
 {
     enum {
-        ROUNDS = 200
+        ROUNDS = 60
     };
     MemoryRegion hole = { 0 };
     Writer w[2] = { 0 };
@@ -585,7 +585,7 @@ static void test_split_while_running(void)
 static void test_flips_while_writing(void)
 {
     enum {
-        ROUNDS = 100
+        ROUNDS = 40
     };
     MemoryRegion mr = { 0 }, pam = { 0 };
     Writer w = { 0 };
@@ -618,7 +618,7 @@ static void test_flips_while_writing(void)
 static void test_toggle_while_writing(void)
 {
     enum {
-        ROUNDS = 50
+        ROUNDS = 20
     };
     Writer w = { 0 };
 

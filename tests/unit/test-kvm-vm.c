@@ -253,7 +253,7 @@ static void start_runner(Runner *r, KvmVcpu *v, void *(*fn)(void *))
 static void test_kick(void)
 {
     enum {
-        KICKS = 5000
+        KICKS = 300
     };
     KvmVm *vm = vm_with_memory(&bitmap_off);
     KvmVcpu *v = kvm_vcpu_new(vm, 0, NULL, &error_abort);
@@ -303,7 +303,7 @@ static void test_gate(void)
 {
     enum {
         VCPUS = 3,
-        ROUNDS = 300
+        ROUNDS = 60
     };
     KvmVm *vm = vm_with_memory(&bitmap_off);
     Runner r[VCPUS] = { 0 }, storm = { 0 };
