@@ -224,7 +224,7 @@ typedef struct Runner {
     KvmVcpu *v;
     QemuThread thread;
     _Atomic uint64_t eintrs;
-    _Atomic bool end;
+    _Atomic bool end, ended;
 } Runner;
 
 static void *run_spin(void *opaque)
@@ -239,7 +239,19 @@ static void *run_spin(void *opaque)
         atomic_fetch_add(&r->eintrs, 1);
     }
     kvm_vcpu_detach_thread(r->v);
+    atomic_store(&r->ended, true);
     return NULL;
+}
+
+/* Kicked until it is out for good: it may enter once more after a kick. */
+static void end_runner(Runner *r)
+{
+    atomic_store(&r->end, true);
+    while (!atomic_load(&r->ended)) {
+        kvm_vcpu_kick(r->v);
+        sched_yield();
+    }
+    qemu_thread_join(&r->thread);
 }
 
 static void start_runner(Runner *r, KvmVcpu *v, void *(*fn)(void *))
@@ -272,19 +284,7 @@ static void test_kick(void)
             sched_yield();
         }
     }
-    atomic_store(&r.end, true);
-    kvm_vcpu_kick(v);
-    /* It may have looked at `end` before, and entered after. */
-    for (;;) {
-        if (!atomic_load(&v->in_run)) {
-            g_usleep(1000);
-            if (!atomic_load(&v->in_run)) {
-                break;
-            }
-        }
-        kvm_vcpu_kick(v);
-    }
-    qemu_thread_join(&r.thread);
+    end_runner(&r);
     kvm_vm_free(vm);
 }
 
@@ -343,15 +343,7 @@ static void test_gate(void)
     atomic_store(&storm.end, true);
     qemu_thread_join(&storm.thread);
     for (unsigned i = 0; i < VCPUS; i++) {
-        atomic_store(&r[i].end, true);
-    }
-    kvm_gate_close(vm);
-    kvm_gate_open(vm);
-    for (unsigned i = 0; i < VCPUS; i++) {
-        while (atomic_load(&r[i].v->in_run)) {
-            kvm_vcpu_kick(r[i].v);
-        }
-        qemu_thread_join(&r[i].thread);
+        end_runner(&r[i]);
     }
     kvm_vm_free(vm);
 }
