@@ -16,9 +16,12 @@
  * A page costs the host two pages for itself and its page table, and KVM about
  * as much again: not too many of them.
  *
- * Options: --max SIZE, --runs N, --out DIR. Skipped where there is no KVM.
+ * Options: --min SIZE, --max SIZE, --runs N, --out DIR. Skipped where there is
+ * no KVM.
  */
 #include "qemu/osdep.h"
+
+#include <sys/mman.h>
 
 #include "bench-out.h"
 #include "qemu/bitmap.h"
@@ -38,7 +41,8 @@
 /* Where the big block is, and tables that map all of it by 2 MiB pages. */
 #define BIG_BASE    (1 * TiB)
 #define TABLES_BASE UINT64_C(0x20000000)
-#define LISTS       (GUEST_RAM_BASE + 4 * MiB)
+/* GiB: it takes 2 MiB of page tables for each. */
+#define PAGEMAP_MAX 256
 
 typedef struct Engine {
     const char *name;
@@ -131,6 +135,8 @@ static void make_big(uint64_t gib)
 {
     vm.bytes = gib * GiB;
     vm.rb = mini_ram(&vm.big, "big", BIG_BASE, vm.bytes);
+    /* Else each page that is written is one of 2 MiB. */
+    madvise(qemu_ram_get_host_addr(vm.rb), vm.bytes, MADV_NOHUGEPAGE);
     vm.bmap = bitmap_new(vm.bytes / PAGE);
 }
 
@@ -259,6 +265,7 @@ int main(int argc, char **argv)
     static const uint64_t sizes_gib[] = { 1, 16, 256, 1024 };
     static const uint64_t pages[] = { 0, 1000, 20000 };
     uint64_t max = bench_arg(argc, argv, "max", 1 * TiB) / GiB;
+    uint64_t min = bench_arg(argc, argv, "min", 1 * GiB) / GiB;
     unsigned runs = bench_arg(argc, argv, "runs", 3);
 
     if (mini_unusable()) {
@@ -276,11 +283,15 @@ int main(int argc, char **argv)
     vm.v = guest_vcpu(GUEST_MODEL);
     bench_out_begin(bench_arg_str(argc, argv, "out"), "sync-bench-kvm");
     for (unsigned i = 0; i < ARRAY_SIZE(sizes_gib); i++) {
-        if (sizes_gib[i] > max) {
+        if (sizes_gib[i] < min || sizes_gib[i] > max) {
             continue;
         }
         make_big(sizes_gib[i]);
         for (unsigned e = 0; e < ARRAY_SIZE(engines); e++) {
+            if (engines[e].ops == &dirty_tracker_pagemap &&
+                sizes_gib[i] > PAGEMAP_MAX) {
+                continue;
+            }
             for (unsigned k = 0; k < ARRAY_SIZE(pages); k++) {
                 measure(&engines[e], sizes_gib[i], pages[k], runs);
             }
