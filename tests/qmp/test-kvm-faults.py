@@ -30,6 +30,7 @@ MODES = sys.argv[3:] or ['bitmap']
 RAM_MIB = 32
 STEP = 1 if os.environ.get('FERRY_SOAK') else 3
 ENOSPC = 28
+PATIENCE = 60      # seconds; the host may be busy
 FIRED = 'FERRY_KVM_FAULT: '
 # Said where the fault is made up for, too; not what the fault did.
 REMARKS = (FIRED, 'warning: ')
@@ -97,7 +98,7 @@ class Vm(Machine):
     def works(self):
         """Does the guest write memory? Waits for it."""
         before = self.memory()
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end and self.status() == 'running':
             time.sleep(0.02)
             if self.memory() != before:
@@ -154,7 +155,7 @@ def migrate(src, dst, uri):
     src.cmd('migrate-set-parameters', **{'downtime-limit': 2000,
                                          'max-bandwidth': 8 << 30})
     src.cmd('migrate', uri=uri)
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         info = src.cmd('query-migrate')
         if info['status'] in ('completed', 'failed'):
@@ -164,7 +165,7 @@ def migrate(src, dst, uri):
 
 
 def wait_for(condition, what):
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE
     while not condition():
         check(time.monotonic() < end, what)
         time.sleep(0.01)
