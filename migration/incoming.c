@@ -47,12 +47,15 @@ void migration_incoming_init(void)
 /* ------------------------------------------------- the incoming thread */
 
 /* Everything is loaded: give the guest the state it had. */
-static void enter_run_state(void)
+static bool enter_run_state(Error **errp)
 {
     RunState state;
     bool received = global_state_received(&state);
 
-    cpu_synchronize_all_post_init();
+    /* The last that can fail: the source can go on still. */
+    if (!cpu_synchronize_all_post_init(errp)) {
+        return false;
+    }
     if (!received || runstate_is_live(state)) {
         if (runstate_get_autostart()) {
             vm_start();
@@ -64,6 +67,7 @@ static void enter_run_state(void)
     } else {
         runstate_set(RUN_STATE_PAUSED);
     }
+    return true;
 }
 
 /* Tell the source how it went; it may be gone already, which is no matter. */
@@ -124,7 +128,9 @@ static bool load_and_start(MigrationIncomingState *mis, IncomingTimes *t,
     loaded_ns = get_clock();
     {
         BQL_LOCK_GUARD();
-        enter_run_state();
+        if (!enter_run_state(errp)) {
+            return false;
+        }
     }
     t->start_ns = get_clock() - loaded_ns;
     t->load_ns = loaded_ns - begin_ns;

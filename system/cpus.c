@@ -410,9 +410,18 @@ void cpu_synchronize_all_post_reset(void)
     call_all(cpus.ops ? cpus.ops->synchronize_post_reset : NULL);
 }
 
-void cpu_synchronize_all_post_init(void)
+bool cpu_synchronize_all_post_init(Error **errp)
 {
-    call_all(cpus.ops ? cpus.ops->synchronize_post_init : NULL);
+    CPUState *cpu;
+
+    if (cpus.ops && cpus.ops->synchronize_post_init) {
+        CPU_FOREACH (cpu) {
+            if (!cpus.ops->synchronize_post_init(cpu, errp)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 void cpu_synchronize_all_pre_loadvm(void)

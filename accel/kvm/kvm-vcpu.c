@@ -385,22 +385,23 @@ static void get_state(CPUState *cpu, run_on_cpu_data data)
     v->regs_in_env = true;
 }
 
+typedef struct PutState {
+    KvmPutLevel level;
+    Error *err; /* out */
+} PutState;
+
 static void put_state(CPUState *cpu, run_on_cpu_data data)
 {
     KvmVcpu *v = kvm_vcpu(cpu);
-    Error *err = NULL;
+    PutState *put = data.host_ptr;
 
     cpu->env_stale = false; /* it has just been written */
     v->regs_in_env = true;
-    v->put_level = MAX(v->put_level, (unsigned)data.host_int);
-    if (!kvm_arch_put_registers(v, v->put_level, &err)) {
-        warn_report("KVM: the state of CPU %d will be set later: %s",
-                    cpu->cpu_index, error_get_pretty(err));
-        error_free(err);
-        return;
+    v->put_level = MAX(v->put_level, (unsigned)put->level);
+    if (kvm_arch_put_registers(v, v->put_level, &put->err)) {
+        v->regs_in_env = false;
+        v->put_level = KVM_PUT_RUNTIME;
     }
-    v->regs_in_env = false;
-    v->put_level = KVM_PUT_RUNTIME;
 }
 
 static void forget_state(CPUState *cpu, run_on_cpu_data data)
@@ -418,12 +419,29 @@ static void synchronize_state(CPUState *cpu)
 
 static void synchronize_post_reset(CPUState *cpu)
 {
-    run_on_cpu(cpu, put_state, RUN_ON_CPU_HOST_INT(KVM_PUT_RESET));
+    PutState put = { .level = KVM_PUT_RESET };
+
+    run_on_cpu(cpu, put_state, RUN_ON_CPU_HOST_PTR(&put));
+    if (put.err) {
+        warn_report("KVM: the state of CPU %d will be set later: %s",
+                    cpu->cpu_index, error_get_pretty(put.err));
+        error_free(put.err);
+    }
 }
 
-static void synchronize_post_init(CPUState *cpu)
+/* What the kernel refuses twice it will refuse when the guest is to run. */
+static bool synchronize_post_init(CPUState *cpu, Error **errp)
 {
-    run_on_cpu(cpu, put_state, RUN_ON_CPU_HOST_INT(KVM_PUT_FULL));
+    PutState put = { .level = KVM_PUT_FULL };
+
+    run_on_cpu(cpu, put_state, RUN_ON_CPU_HOST_PTR(&put));
+    if (put.err) {
+        error_free(put.err);
+        put.err = NULL;
+        run_on_cpu(cpu, put_state, RUN_ON_CPU_HOST_PTR(&put));
+    }
+    error_propagate(errp, put.err);
+    return !put.err;
 }
 
 static void synchronize_pre_loadvm(CPUState *cpu)

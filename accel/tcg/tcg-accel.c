@@ -62,12 +62,18 @@ static void tcg_forget_code(CPUState *cpu)
     }
 }
 
+static bool tcg_loaded(CPUState *cpu, Error **errp)
+{
+    tcg_forget_code(cpu);
+    return true;
+}
+
 static const AccelOps tcg_accel_ops = {
     .create_vcpu_thread = tcg_create_vcpu_thread,
     .kick_vcpu_thread = tcg_kick_vcpu_thread,
     .handle_interrupt = tcg_handle_interrupt,
     .synchronize_post_reset = tcg_forget_code,
-    .synchronize_post_init = tcg_forget_code,
+    .synchronize_post_init = tcg_loaded,
 };
 
 /* After this, no vCPU uses what the old map showed. */

@@ -51,7 +51,7 @@ typedef struct AccelOps {
     /* Optional, all four: an engine whose state is not in CPUState. */
     void (*synchronize_state)(CPUState *cpu);
     void (*synchronize_post_reset)(CPUState *cpu);
-    void (*synchronize_post_init)(CPUState *cpu);
+    bool (*synchronize_post_init)(CPUState *cpu, Error **errp);
     void (*synchronize_pre_loadvm)(CPUState *cpu);
     /* Optional: input @gsi of its interrupt controllers. BQL. See gsi.h. */
     void (*set_gsi)(int gsi, int level);

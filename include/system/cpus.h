@@ -220,7 +220,8 @@ bool cpu_is_stopped(CPUState *cpu);
 void cpu_synchronize_state(CPUState *cpu);
 void cpu_synchronize_all_states(void);     /* before reading: save, dump */
 void cpu_synchronize_all_post_reset(void); /* after reset wrote it */
-void cpu_synchronize_all_post_init(void);  /* after load wrote it */
+/* After load wrote it. False: a vCPU could not go on from there. */
+bool cpu_synchronize_all_post_init(Error **errp);
 void cpu_synchronize_all_pre_loadvm(void);
 
 void cpu_register_types(void);

@@ -166,11 +166,14 @@ bool kvm_arch_put_registers(KvmVcpu *v, KvmPutLevel level, Error **errp)
 {
     const MiniStart *s = &mini_starts[v->cs->cpu_index];
 
-    int err = atomic_exchange(&mini_put_error, 0);
+    int err = atomic_load(&mini_put_error);
 
     atomic_fetch_add(&mini_puts, 1);
     if (err) {
-        error_setg_errno(errp, err, "cannot set registers");
+        if (err > 0) {
+            atomic_store(&mini_put_error, 0);
+        }
+        error_setg_errno(errp, abs(err), "cannot set registers");
         return false;
     }
     if (level != KVM_PUT_RUNTIME) {

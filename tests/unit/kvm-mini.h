@@ -70,7 +70,8 @@ void mini_cpu_register_type(void);
 
 /* Counters of what the core asked of the architecture. */
 extern _Atomic unsigned mini_puts, mini_gets;
-extern _Atomic int mini_put_error; /* the next put fails with it */
+/* The next put fails with it; negative: all do. */
+extern _Atomic int mini_put_error;
 /* Programs that mini_cpu starts when the core puts registers; by cpu_index. */
 typedef struct MiniStart {
     MiniProgram program;

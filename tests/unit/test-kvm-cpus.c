@@ -192,6 +192,8 @@ static void test_synchronize(void)
  */
 static void test_synchronize_fails(void)
 {
+    Error *err = NULL;
+
     restart_all();
     kvm_fault_arm(1, EIO, kvm_call_index(KVM_GET_REGS));
     cpu_synchronize_all_states();
@@ -213,6 +215,15 @@ static void test_synchronize_fails(void)
     wait_for_progress(0);
     vm_stop(RUN_STATE_PAUSED);
     g_assert_cmpuint(kvm_vcpu(cpus[0])->put_level, ==, KVM_PUT_RUNTIME);
+
+    /* As it was loaded: the load fails, unless it was for once. */
+    atomic_store(&mini_put_error, EIO);
+    g_assert_true(cpu_synchronize_all_post_init(&error_abort));
+    atomic_store(&mini_put_error, -EIO);
+    g_assert_false(cpu_synchronize_all_post_init(&err));
+    g_assert_nonnull(strstr(error_get_pretty(err), "cannot set registers"));
+    error_free(err);
+    atomic_store(&mini_put_error, 0);
 
     restart_all();
     cpu_synchronize_all_states();
