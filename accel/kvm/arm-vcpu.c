@@ -120,6 +120,11 @@ bool kvm_arm_init_vcpu(KvmVcpu *v, Error **errp)
     return ret >= 0;
 }
 
+unsigned long kvm_arch_vcpu_id(CPUState *cs)
+{
+    return cs->cpu_index;
+}
+
 bool kvm_arch_init_vcpu(KvmVcpu *v, Error **errp)
 {
     KvmArmVcpu *x = g_new0(KvmArmVcpu, 1);

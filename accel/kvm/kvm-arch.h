@@ -25,6 +25,8 @@ unsigned long kvm_arch_vm_type(void);
 /* A new VM, before its irqchip, memory and vCPUs. May set vm->arch. */
 bool kvm_arch_init_vm(KvmVm *vm, Error **errp);
 void kvm_arch_destroy_vm(KvmVm *vm); /* also after a failed init */
+/* The number that the kernel shall know @cs by: x86: its APIC id. */
+unsigned long kvm_arch_vcpu_id(CPUState *cs);
 /*
  * A new vCPU: CPUID, features, vm->arch. v->cs may be NULL (tests; then the
  * host's features) and is realized otherwise.

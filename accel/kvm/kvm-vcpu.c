@@ -338,7 +338,7 @@ static void *TSA_NO_CHECK kvm_vcpu_thread(void *opaque)
 static bool create_vcpu_thread(CPUState *cpu, Error **errp)
 {
     g_autofree char *name = vcpu_thread_name(cpu, "KVM");
-    KvmVcpu *v = kvm_vcpu_new(kvm_vm(), cpu->cpu_index, cpu, errp);
+    KvmVcpu *v = kvm_vcpu_new(kvm_vm(), kvm_arch_vcpu_id(cpu), cpu, errp);
 
     if (!v) {
         return false;

@@ -113,6 +113,12 @@ static void set_machine_checks(KvmVcpu *v)
     }
 }
 
+/* The kernel's local APICs begin with it, and have no other as x2APICs. */
+unsigned long kvm_arch_vcpu_id(CPUState *cs)
+{
+    return X86_CPU(cs)->apic_id;
+}
+
 bool kvm_arch_init_vcpu(KvmVcpu *v, Error **errp)
 {
     KvmX86Vcpu *x = g_new0(KvmX86Vcpu, 1);

@@ -195,6 +195,11 @@ bool kvm_arch_handle_exit(KvmVcpu *v, KvmExitAction *action)
     return false;
 }
 
+unsigned long kvm_arch_vcpu_id(CPUState *cs)
+{
+    return cs->cpu_index;
+}
+
 bool kvm_arch_has_work(KvmVcpu *v)
 {
     return cpu_test_interrupt(v->cs, CPU_INTERRUPT_HARD);

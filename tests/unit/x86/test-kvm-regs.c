@@ -306,6 +306,30 @@ static uint32_t apic_get(const CPUX86State *env, unsigned offset)
     return v;
 }
 
+/*
+ * An APIC id that is not the vCPU's index, as topologies have it that are no
+ * powers of two. An x2APIC's is the number of the vCPU in the kernel.
+ */
+static void test_apic_id(void)
+{
+    KvmVmConfig config = { .kind = KVM_LOG_BITMAP, .irqchip = KVM_IRQCHIP_ON };
+    KvmVm *vm = kvm_vm_new(&config, &error_abort);
+    X86CPU *cpu = x86_test_cpu_make("host");
+    KvmVcpu *v;
+
+    cpu->apic_id = 4;
+    g_assert_true(cpu_realize(CPU(cpu), &error_abort));
+    cpu_reset(CPU(cpu));
+    v = kvm_vcpu_new(vm, kvm_arch_vcpu_id(CPU(cpu)), CPU(cpu), &error_abort);
+    cpu->env.apicbase |= 0xc00; /* on, x2APIC */
+    g_assert_true(kvm_arch_put_registers(v, KVM_PUT_FULL, &error_abort));
+    clear(cpu);
+    g_assert_true(kvm_arch_get_registers(v, &error_abort));
+    g_assert_cmphex(cpu->env.apicbase & 0xc00, ==, 0xc00);
+    g_assert_cmphex(apic_get(&cpu->env, 0x20), ==, 4u << 24);
+    kvm_vm_free(vm);
+}
+
 /* It counts only where the timer is in the mode of deadlines. */
 static void test_deadline(void)
 {
@@ -932,6 +956,7 @@ int main(int argc, char **argv)
     g_test_add_func("/kvm-regs/events", test_events);
     g_test_add_func("/kvm-regs/mp-state", test_mp_state);
     g_test_add_func("/kvm-regs/apic", test_apic);
+    g_test_add_func("/kvm-regs/apic-id", test_apic_id);
     g_test_add_func("/kvm-regs/deadline", test_deadline);
     g_test_add_func("/kvm-regs/vm-state", test_vm_state);
     g_test_add_func("/kvm-regs/32-bit-paging", test_32bit_paging);
