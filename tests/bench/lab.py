@@ -200,8 +200,10 @@ class Vm(Machine):
 
     def ring_work(self):
         """What its dirty rings cost so far: how often a vCPU left the guest
-        for a full one, and CPU seconds of the thread that empties them."""
-        full = None
+        for a full one, and seconds that went into emptying them: of the
+        peer's thread for that, ours says it itself (its thread is gone by
+        now)."""
+        full, reaper = None, self.thread_seconds('reaper')
         if self.log:
             try:
                 with open(self.log) as f:
@@ -210,8 +212,10 @@ class Vm(Machine):
                 full = 0
         elif 'query-dirty-tracking' in self.commands():
             rings = self.cmd('query-dirty-tracking').get('rings')
-            full = rings['soft-full'] + rings['hard-full'] if rings else None
-        return {'full_exits': full, 'reaper_s': self.thread_seconds('reaper')}
+            if rings:
+                full = rings['soft-full'] + rings['hard-full']
+                reaper = rings['reap-time'] / 1e9
+        return {'full_exits': full, 'reaper_s': reaper}
 
     def commands(self):
         if not self.known:
