@@ -69,8 +69,13 @@ MigrationPair *migration_pair_new(const MigrationTest *test)
     g_autoptr(GError) err = NULL;
 
     p->test = test;
-    p->dir = g_dir_make_tmp("mig-XXXXXX", &err);
-    g_assert_no_error(err);
+    if (test->folder) {
+        p->dir = g_mkdtemp(g_build_filename(test->folder, "mig-XXXXXX", NULL));
+        g_assert_nonnull(p->dir);
+    } else {
+        p->dir = g_dir_make_tmp("mig-XXXXXX", &err);
+        g_assert_no_error(err);
+    }
     p->ram_bytes = mib * MIB;
     src = ram_path(p, false);
     dst = ram_path(p, true);

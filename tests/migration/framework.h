@@ -72,6 +72,8 @@ typedef struct MigrationTest {
     const char *accel;
     /* Optional. MiB; default 16 without a guest, 160 with one. */
     unsigned ram_mib;
+    /* Optional. In which folder its files lie; default: the usual one. */
+    const char *folder;
     /* Optional. Shared RAM is one file for both (x-ignore-shared). */
     bool same_ram;
     /* Optional. Uses what only our binaries have. */
