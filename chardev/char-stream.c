@@ -5,6 +5,7 @@
 #include <glib-unix.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "char-stream.h"
 #include "qemu/tsan.h"
@@ -79,6 +80,9 @@ static ssize_t channel_write_locked(StreamChardev *s, const uint8_t *buf,
         return 0;
     }
     if (n < 0) {
+        /* A client that waits for what got lost must see an end; what it has
+         * sent so far is still read. No socket: this fails, and it stays. */
+        shutdown(qio_channel_get_fd(s->out, G_IO_OUT), SHUT_RDWR);
         s->out_broken = true;
         queue_clear_locked(s);
         errno = EPIPE;
