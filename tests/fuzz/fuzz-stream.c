@@ -10,6 +10,8 @@
 #include "system/machine-info.h"
 #include "qemu/main-loop.h"
 
+bool fuzz_taken;
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     fuzz_machine_start("-M none -m 1M -nodefaults -S -incoming defer");
@@ -31,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .target_page_bits = machine_info()->target_page_bits,
     });
     global_state_reset();
-    if (loadvm_run(&lv, &err)) {
+    fuzz_taken = loadvm_run(&lv, &err);
+    if (fuzz_taken) {
         loadvm_skip_vmdesc(&lv);
         g_assert_null(err);
     } else {

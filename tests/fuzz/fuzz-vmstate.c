@@ -15,6 +15,8 @@
 #define FUZZ_MACHINE "virt,gic-version=3"
 #endif
 
+bool fuzz_taken;
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     fuzz_machine_start("-M " FUZZ_MACHINE " -accel qtest -m 2M -smp 2 "
@@ -52,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     se = section(data[0]);
     in = qio_channel_buffer_new_data(data + 2, size - 2);
     f = qemu_file_new_input(QIO_CHANNEL(in));
-    if (savevm_load_payload(f, se, se->version_id - data[1], &err)) {
+    fuzz_taken = savevm_load_payload(f, se, se->version_id - data[1], &err);
+    if (fuzz_taken) {
         /* What was taken can be saved, too. */
         QIOChannelBuffer *out = qio_channel_buffer_new(0);
         QEMUFile *to = qemu_file_new_output(QIO_CHANNEL(out));

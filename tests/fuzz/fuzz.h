@@ -11,11 +11,15 @@
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Of fuzz-stream and fuzz-vmstate: the last input was taken. */
+extern bool fuzz_taken;
 
 /* Start a machine as the command line @args (words between blanks) says. */
 void fuzz_machine_start(const char *args);

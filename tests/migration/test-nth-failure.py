@@ -100,7 +100,8 @@ class Process:
             if ask and self.f:
                 self.cmd('quit')
         except Lost:
-            pass
+            # The call that failed was the monitor's: its client was let go.
+            self.p.terminate()
         try:
             status = self.p.wait(PATIENCE)
         except subprocess.TimeoutExpired:
