@@ -184,6 +184,12 @@ static void update_irq(MC146818RtcState *s)
     qemu_set_irq(s->irq, pending != 0);
 }
 
+/* What no clock shows is not looked for: there are many seconds in a day. */
+static bool alarm_possible(uint8_t reg, unsigned want, unsigned limit)
+{
+    return (reg & ALARM_ANY) == ALARM_ANY || want < limit;
+}
+
 static bool alarm_matches(uint8_t reg, unsigned want, unsigned have)
 {
     return (reg & ALARM_ANY) == ALARM_ANY || want == have;
@@ -198,6 +204,11 @@ static time_t next_alarm(const MC146818RtcState *s, time_t t)
     unsigned sec = from_reg(s, r[RTC_SECONDS_ALARM]);
     time_t end = t + S_PER_DAY;
 
+    if (!alarm_possible(r[RTC_HOURS_ALARM], hour, 24) ||
+        !alarm_possible(r[RTC_MINUTES_ALARM], min, 60) ||
+        !alarm_possible(r[RTC_SECONDS_ALARM], sec, 60)) {
+        return 0;
+    }
     for (t++; t <= end;) {
         unsigned of_day = ((t % S_PER_DAY) + S_PER_DAY) % S_PER_DAY;
 

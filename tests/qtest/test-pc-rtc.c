@@ -153,6 +153,35 @@ static void test_alarm(void)
     qtest_quit(s);
 }
 
+static int64_t us_of_writes(QTestState *s, uint8_t alarm_s)
+{
+    int64_t begin_us = g_get_monotonic_time();
+
+    for (unsigned i = 0; i < 300; i++) {
+        out(s, 1, alarm_s);
+    }
+    return g_get_monotonic_time() - begin_us;
+}
+
+/* The guest cannot keep us looking for a second that never comes. */
+static void test_no_such_alarm(void)
+{
+    QTestState *s = start("2024-01-01");
+    int64_t possible_us, impossible_us;
+    unsigned tries = 0;
+
+    out(s, 3, 0xff);
+    out(s, 5, 0xc0);
+    do {
+        possible_us = us_of_writes(s, 0x30);
+        impossible_us = us_of_writes(s, 0x61);
+        g_test_message("%" PRId64 " and %" PRId64 " us", possible_us,
+                       impossible_us);
+        g_assert_cmpuint(++tries, <, 10);
+    } while (impossible_us > 3 * possible_us);
+    qtest_quit(s);
+}
+
 static void test_periodic(void)
 {
     QTestState *s = start("2024-01-01");
@@ -262,6 +291,7 @@ int main(int argc, char **argv)
     g_test_add_func("/pc-rtc/set", test_set);
     g_test_add_func("/pc-rtc/update-interrupt", test_update_interrupt);
     g_test_add_func("/pc-rtc/alarm", test_alarm);
+    g_test_add_func("/pc-rtc/no-such-alarm", test_no_such_alarm);
     g_test_add_func("/pc-rtc/periodic", test_periodic);
     g_test_add_func("/pc-rtc/reset", test_reset);
     g_test_add_func("/pc-rtc/cmos", test_cmos);
