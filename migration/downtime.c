@@ -77,6 +77,17 @@ uint64_t downtime_page_budget(const DowntimeInputs *in, int64_t limit_ns)
     return bytes >= (double)UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
 }
 
+/* Will what is owed shrink enough while it is sent? */
+static bool shrinks(const DowntimePolish *polish, const DowntimeInputs *in)
+{
+    if (polish->rounds) {
+        return (double)in->remaining_bytes <=
+               (double)polish->owed_bytes * POLISH_MIN_SHRINK;
+    }
+    return (double)in->dirtied_bytes <=
+           (double)downtime_bandwidth(in) * POLISH_MIN_SHRINK;
+}
+
 /* The switchover is possible: would one more round make it much shorter? */
 static bool put_off(DowntimePolish *polish, const DowntimeInputs *in)
 {
@@ -84,10 +95,7 @@ static bool put_off(DowntimePolish *polish, const DowntimeInputs *in)
     int64_t pages_ns = downtime_predict_ns(in) - fixed_ns;
 
     if (pages_ns <= MAX(fixed_ns, POLISH_FLOOR_NS) ||
-        polish->rounds >= DOWNTIME_POLISH_ROUNDS ||
-        (polish->rounds &&
-         (double)in->remaining_bytes >
-             (double)polish->owed_bytes * POLISH_MIN_SHRINK)) {
+        polish->rounds >= DOWNTIME_POLISH_ROUNDS || !shrinks(polish, in)) {
         return false;
     }
     polish->rounds++;

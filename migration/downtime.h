@@ -25,6 +25,7 @@ typedef struct DowntimeInputs {
     int64_t device_save_ns;    /* device state into the buffer */
     int64_t sync_ns;           /* the last dirty collect */
     int64_t restore_ns;        /* destination: load, start */
+    uint64_t dirtied_bytes;    /* a second, in the last round; 0: not known */
 } DowntimeInputs;
 
 /* First guesses, for parts never measured. */
@@ -74,7 +75,9 @@ typedef struct DowntimePolish {
  * What does not keep @limit_ns never does. What does is put off as long as a
  * further round makes the pause much shorter: at most DOWNTIME_POLISH_ROUNDS
  * times, while the pages owed shrink from round to round, and while they, not
- * the fixed parts, are most of the pause.
+ * the fixed parts, are most of the pause. It is not put off at all for a guest
+ * that dirties pages about as fast as they can be sent: as much would be owed
+ * after the round, and the guest, held up by faults, would have lost its time.
  *
  * @stalled: the migration does not get nearer to its end (stall.h). Then what
  * remains goes up and down, and a low point within the limit may be the only

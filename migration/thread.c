@@ -173,6 +173,8 @@ DowntimeInputs migration_downtime_inputs(MigrationState *s,
         .sync_ns = ram_save_state()->last_sync.total_ns,
         .restore_ns = known_or(MAX(s->known_restore_ns, told_ns),
                                DOWNTIME_GUESS_RESTORE_NS),
+        .dirtied_bytes = STAT_GET(&s->stats, dirty_pages_rate) *
+                         DIRTY_PAGE_SIZE,
     };
 }
 

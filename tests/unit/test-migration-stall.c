@@ -213,6 +213,41 @@ static void test_puts_off_without_stall(void)
     g_assert_cmpuint(r.found, ==, 0);
 }
 
+/*
+ * A guest that dirties as fast as the link sends gains nothing by a further
+ * round: the limit is kept, so it moves now.
+ */
+static void test_not_put_off_for_a_fast_writer(void)
+{
+    static const struct {
+        uint64_t dirtied;
+        bool now;
+    } cases[] = {
+        { 0, false },
+        { LINK / 2, false },
+        { LINK * 69 / 100, false },
+        { LINK * 71 / 100, true },
+        { LINK, true },
+        { LINK * 4, true },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        DowntimePolish polish = { 0 };
+        DowntimeInputs in = {
+            .remaining_bytes = WITHIN * 4096,
+            .bandwidth_bytes = LINK,
+            .dirtied_bytes = cases[i].dirtied,
+        };
+
+        g_assert_cmpint(downtime_decide(&polish, &in, LIMIT_NS, false), ==,
+                        cases[i].now);
+        g_assert_cmpuint(polish.rounds, ==, !cases[i].now);
+        /* Beyond the limit it never moves. */
+        in.remaining_bytes = BEYOND * 4096;
+        g_assert_false(downtime_decide(&polish, &in, LIMIT_NS, false));
+    }
+}
+
 /* A stall that is over is forgotten: putting off begins anew. */
 static void test_after_a_stall(void)
 {
@@ -249,6 +284,8 @@ int main(int argc, char **argv)
                     test_never_beyond_limit);
     g_test_add_func("/migration-stall/puts-off-without-stall",
                     test_puts_off_without_stall);
+    g_test_add_func("/migration-stall/not-put-off-for-a-fast-writer",
+                    test_not_put_off_for_a_fast_writer);
     g_test_add_func("/migration-stall/after-a-stall", test_after_a_stall);
     return g_test_run();
 }
