@@ -97,7 +97,11 @@ static void tell_once(const char *what, int ret)
 
 static bool bitmap_probe(Error **errp)
 {
-    return kvm_twin_possible(errp);
+    KvmVm *vm = kvm_vm();
+
+    /* As it is made; where the guest can move, it can come back to that. */
+    return (vm && vm->kind == KVM_LOG_BITMAP && !atomic_load(&vm->broken)) ||
+           kvm_twin_possible(errp);
 }
 
 static bool bitmap_setup(Error **errp)

@@ -88,7 +88,13 @@ static bool ring_probe(Error **errp)
         error_setg(errp, "dirty-ring-size is 0");
         return false;
     }
-    return kvm_ring_check(entries, errp) && kvm_twin_possible(errp);
+    if (!kvm_ring_check(entries, errp)) {
+        return false;
+    }
+    /* Before the first vCPU it becomes a VM of rings; then the guest moves. */
+    return (vm->kind == KVM_LOG_RING && vm->ring_entries == entries) ||
+           (vm->kind == KVM_LOG_BITMAP && !vm->vcpus->len) ||
+           kvm_twin_possible(errp);
 }
 
 /* Whether the processor keeps written pages back. */
