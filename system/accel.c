@@ -29,6 +29,26 @@ const char *current_accel_name(void)
     return the_accel ? ACCEL_GET_CLASS(the_accel)->name : "none";
 }
 
+static void error_set_unknown(const char *name, Error **errp)
+{
+#if defined(__x86_64__)
+    const char *host = "x86_64";
+#elif defined(__aarch64__)
+    const char *host = "aarch64";
+#else
+    const char *host = "no";
+#endif
+
+    if (g_str_equal(name, "kvm")) {
+        error_setg(errp, "kvm runs %s guests on this host", host);
+    } else {
+        error_setg(errp, "invalid accelerator %s%s", name,
+                   g_str_equal(name, "tcg")
+                       ? " (this binary has no software engine)"
+                       : "");
+    }
+}
+
 bool accel_try(const char *name, json_object *props, MachineState *ms,
                Error **errp)
 {
@@ -36,7 +56,7 @@ bool accel_try(const char *name, json_object *props, MachineState *ms,
     g_autoptr(Object) obj = NULL;
 
     if (!ac) {
-        error_setg(errp, "invalid accelerator %s", name);
+        error_set_unknown(name, errp);
         return false;
     }
     obj = object_new(object_class_get_name(OBJECT_CLASS(ac)));

@@ -2,6 +2,7 @@
 /* What qemu-system-aarch64 is made of. */
 #include "qemu/osdep.h"
 
+#include "accel/kvm.h"
 #include "accel/qtest.h"
 #include "accel/tcg.h"
 #include "cmdline/target.h"
@@ -10,6 +11,7 @@
 #include "hw/char/pl011.h"
 #include "hw/intc/arm_gic.h"
 #include "hw/intc/arm_gicv3.h"
+#include "hw/intc/kernel_gicv3.h"
 #include "hw/qdev.h"
 #include "migration/migration.h"
 #include "monitor/monitor.h"
@@ -25,6 +27,9 @@ static void register_types(void)
     accel_register_types();
     qtest_accel_register_types();
     tcg_accel_register_types();
+#ifdef CONFIG_KVM /* the host is of this architecture */
+    kvm_accel_register_types();
+#endif
     cpu_register_types();
     hostmem_register_types();
     arm_cpu_register_types();
@@ -32,6 +37,7 @@ static void register_types(void)
     pl011_register_types();
     arm_gic_register_types();
     arm_gicv3_register_types();
+    kernel_gicv3_register_types();
     machine_register_types();
     null_machine_register_types();
     virt_machine_register_types();

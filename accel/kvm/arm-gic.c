@@ -575,6 +575,30 @@ static bool set_attr(int fd, uint32_t group, uint64_t attr, void *value,
     return ret >= 0;
 }
 
+/* As the kernel made it: what did not change is what it takes. */
+static void gic_reset(void *opaque)
+{
+    Error *err = NULL;
+
+    if (!kvm_arm_gic_put(kvm_vm(), opaque, &err)) {
+        error_report_err(err);
+    }
+}
+
+/* Of the machine: its state after a reset, its section. */
+static bool register_gic(KvmVm *vm, Error **errp)
+{
+    KvmGicState *first = kvm_arm_gic_state_new(vm->vcpus->len);
+
+    if (!kvm_arm_gic_get(vm, first, errp)) {
+        kvm_arm_gic_state_free(first);
+        return false;
+    }
+    qemu_register_reset(gic_reset, first);
+    return vmstate_register(NULL, 0, &vmstate_kvm_arm_gicv3,
+                            kvm_arm_gic_state_new(vm->vcpus->len), errp);
+}
+
 bool kvm_arm_gic_realize(KvmVm *vm, hwaddr dist_base, hwaddr redist_base,
                          unsigned nr_irqs, Error **errp)
 {
@@ -604,7 +628,5 @@ bool kvm_arm_gic_realize(KvmVm *vm, hwaddr dist_base, hwaddr redist_base,
         return false;
     }
     x->nr_irqs = nr_irqs;
-    return vm != kvm_vm() ||
-           vmstate_register(NULL, 0, &vmstate_kvm_arm_gicv3,
-                            kvm_arm_gic_state_new(vm->vcpus->len), errp);
+    return vm != kvm_vm() || register_gic(vm, errp);
 }

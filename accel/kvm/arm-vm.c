@@ -43,6 +43,18 @@ void kvm_arch_destroy_vm(KvmVm *vm)
 
 /* ---- lines ---- */
 
+static bool create_gicv3(hwaddr dist, hwaddr redist, unsigned num_spis,
+                         Error **errp)
+{
+    return kvm_arm_gic_realize(kvm_vm(), dist, redist,
+                               num_spis + NR_PRIVATE_IRQS, errp);
+}
+
+void kvm_arch_complete_ops(AccelOps *ops, KvmIrqchip irqchip)
+{
+    ops->create_gicv3 = irqchip == KVM_IRQCHIP_ON ? create_gicv3 : NULL;
+}
+
 bool kvm_arch_irqchip_create(KvmVm *vm, Error **errp)
 {
     struct kvm_create_device cd = { .type = KVM_DEV_TYPE_ARM_VGIC_V3 };

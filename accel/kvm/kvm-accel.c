@@ -94,6 +94,7 @@ static bool kvm_init_machine(AccelState *as, MachineState *ms, Error **errp)
     ops = kvm_accel_ops;
     ops.irq = &kvm_irq_ops;
     ops.set_gsi = config.irqchip == KVM_IRQCHIP_ON ? kvm_set_gsi : NULL;
+    kvm_arch_complete_ops(&ops, config.irqchip);
     return true;
 }
 

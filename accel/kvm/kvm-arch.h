@@ -75,6 +75,8 @@ bool kvm_arch_has_work(KvmVcpu *v);
 
 /* ---- kvm-irqchip-x86.c and its like ---- */
 
+/* What the accelerator can do for boards of this architecture. */
+void kvm_arch_complete_ops(AccelOps *ops, KvmIrqchip irqchip);
 /* The irqchip that vm->irqchip asks for; for OFF there is nothing to do. */
 bool kvm_arch_irqchip_create(KvmVm *vm, Error **errp);
 /* Lines that devices have, from 0; messages get the numbers after them. */

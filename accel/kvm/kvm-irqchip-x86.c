@@ -49,6 +49,10 @@ static bool create_split(KvmVm *vm, Error **errp)
     return true;
 }
 
+void kvm_arch_complete_ops(AccelOps *ops, KvmIrqchip irqchip)
+{
+}
+
 bool kvm_arch_irqchip_create(KvmVm *vm, Error **errp)
 {
     switch (vm->irqchip) {

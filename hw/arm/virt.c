@@ -8,10 +8,18 @@
 #include "hw/char/pl011.h"
 #include "hw/intc/arm_gic.h"
 #include "hw/intc/arm_gicv3.h"
+#include "hw/intc/kernel_gicv3.h"
 #include "qemu/error.h"
 #include "qemu/units.h"
+#include "system/accel.h"
 #include "system/memory.h"
 #include "system/reset.h"
+
+/* VirtMachineState.gic_version before the board is built, beside 2 and 3. */
+enum {
+    GIC_DEFAULT = 0,
+    GIC_HOST = -1,
+};
 
 /* ---- CPUs and their interrupts ---- */
 
@@ -67,10 +75,39 @@ static void connect_cpu(VirtMachineState *vms, unsigned i)
                        qemu_allocate_irq(arm_cpu_set_irq, cpu, ARM_CPU_FIQ));
 }
 
+static bool is_kvm(void)
+{
+    return g_str_equal(current_accel_name(), "kvm");
+}
+
+/* What was not asked for is what there is. */
+static bool choose_gic(VirtMachineState *vms, Error **errp)
+{
+    if (vms->gic_version == GIC_DEFAULT) {
+        vms->gic_version = is_kvm() ? 3 : 2;
+    } else if (vms->gic_version == GIC_HOST) {
+        if (!is_kvm()) {
+            error_setg(errp, "gic-version=host needs -accel kvm");
+            return false;
+        }
+        vms->gic_version = 3;
+    } else if (vms->gic_version == 2 && is_kvm()) {
+        error_setg(errp, "gic-version=2: with -accel kvm the interrupt "
+                         "controller is the kernel's GICv3");
+        return false;
+    }
+    return true;
+}
+
 static bool create_gic(VirtMachineState *vms, Error **errp)
 {
     unsigned n = MACHINE(vms)->smp.cpus;
 
+    if (is_kvm()) {
+        vms->gic = kernel_gicv3_create(VIRT_NUM_SPIS, VIRT_GIC_DIST_BASE,
+                                       VIRT_GIC_REDIST_BASE, errp);
+        return vms->gic; /* its lines to vCPUs are the kernel's */
+    }
     if (vms->gic_version == 3) {
         vms->gic = arm_gicv3_create(VIRT_NUM_SPIS, vms->cpus, n,
                                     VIRT_GIC_DIST_BASE, VIRT_GIC_REDIST_BASE,
@@ -150,7 +187,8 @@ static bool virt_init(MachineState *ms, Error **errp)
     VirtMachineState *vms = VIRT_MACHINE(ms);
 
     vms->psci_conduit = PSCI_CONDUIT_HVC;
-    if (!check_ram(vms, errp) || (ms->dtb && !virt_fdt_read_users(vms, errp))) {
+    if (!choose_gic(vms, errp) || !check_ram(vms, errp) ||
+        (ms->dtb && !virt_fdt_read_users(vms, errp))) {
         return false;
     }
     memory_region_add_subregion(get_system_memory(), VIRT_MEM_BASE, ms->ram);
@@ -179,8 +217,14 @@ static const void *virt_get_fdt(MachineState *ms, size_t *size_bytes)
 static json_object *get_gic_version(Object *obj, const Property *prop,
                                     Error **errp)
 {
-    return json_object_new_string(VIRT_MACHINE(obj)->gic_version == 3 ? "3"
-                                                                      : "2");
+    switch (VIRT_MACHINE(obj)->gic_version) {
+    case 3:
+        return json_object_new_string("3");
+    case GIC_HOST:
+        return json_object_new_string("host");
+    default:
+        return json_object_new_string("2");
+    }
 }
 
 static bool set_gic_version(Object *obj, const Property *prop,
@@ -193,8 +237,9 @@ static bool set_gic_version(Object *obj, const Property *prop,
         vms->gic_version = 2;
     } else if (g_str_equal(s, "3") || g_str_equal(s, "max")) {
         vms->gic_version = 3;
-    } else if (g_str_equal(s, "4") || g_str_equal(s, "x-5") ||
-               g_str_equal(s, "host")) {
+    } else if (g_str_equal(s, "host")) {
+        vms->gic_version = GIC_HOST;
+    } else if (g_str_equal(s, "4") || g_str_equal(s, "x-5")) {
         error_setg(errp, "gic-version=%s is not there; use 2, 3 or max", s);
         return false;
     } else {
@@ -315,7 +360,7 @@ static const Property virt_props[] = {
 
 static void virt_instance_init(Object *obj)
 {
-    VIRT_MACHINE(obj)->gic_version = 2;
+    VIRT_MACHINE(obj)->gic_version = GIC_DEFAULT;
 }
 
 static void virt_instance_finalize(Object *obj)

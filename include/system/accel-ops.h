@@ -55,6 +55,9 @@ typedef struct AccelOps {
     void (*synchronize_pre_loadvm)(CPUState *cpu);
     /* Optional: input @gsi of its interrupt controllers. BQL. See gsi.h. */
     void (*set_gsi)(int gsi, int level);
+    /* Optional, of ARM hosts: see accel_create_gicv3() in gsi.h. */
+    bool (*create_gicv3)(hwaddr dist, hwaddr redist, unsigned num_spis,
+                         Error **errp);
     /* Optional: messages, eventfds, doorbells (accel-irq.h). */
     const struct AccelIrqOps *irq;
 } AccelOps;

@@ -255,10 +255,8 @@ static bool try_accel(const Options *o, const char *arg, bool last,
     }
     if (!accel_find(name)) {
         if (!is_silent(o, name, last)) {
-            error_report("%sinvalid accelerator %s%s", prefix, name,
-                         g_str_equal(name, "tcg")
-                             ? " (this binary has no software engine)"
-                             : "");
+            accel_try(name, NULL, NULL, &err); /* says why */
+            error_reportf_err(err, "%s", prefix);
         }
     } else if (!accel_try(name, props, current_machine(), &err)) {
         if (is_silent(o, name, last)) {

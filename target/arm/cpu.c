@@ -90,10 +90,32 @@ static void arm_cpu_reset(CPUState *cs)
 
 /* ---- realize ---- */
 
+/* Under KVM a vCPU has the host's registers, and only there. */
+static bool check_model(CPUState *cs, Error **errp)
+{
+    bool is_host = g_str_equal(CPU_GET_CLASS(cs)->model, "host");
+    bool is_kvm = g_str_equal(current_accel_name(), "kvm");
+
+    if (is_host && !is_kvm) {
+        error_setg(errp, "-cpu host needs -accel kvm");
+        return false;
+    }
+    if (is_kvm && !is_host && !g_str_equal(CPU_GET_CLASS(cs)->model, "max")) {
+        error_setg(errp,
+                   "-accel kvm has the host's CPU, not a %s: use -cpu host",
+                   CPU_GET_CLASS(cs)->model);
+        return false;
+    }
+    return true;
+}
+
 static bool arm_cpu_realize(CPUState *cs, Error **errp)
 {
     ARMCPU *cpu = ARM_CPU(cs);
 
+    if (!check_model(cs, errp)) {
+        return false;
+    }
     cs->env = &cpu->env;
     if (cpu->mp_affinity == ARM_AFFINITY_BY_INDEX) {
         cpu->mp_affinity = cs->cpu_index;
@@ -221,10 +243,11 @@ static const TypeInfo arm_cpu_type = {
     }
 
 static const TypeInfo arm_model_types[] = {
-    MODEL_TYPE("cortex-a53"),
-    MODEL_TYPE("cortex-a57"),
-    MODEL_TYPE("cortex-a72"),
-    MODEL_TYPE("max"),
+    MODEL_TYPE("cortex-a53"), MODEL_TYPE("cortex-a57"),
+    MODEL_TYPE("cortex-a72"), MODEL_TYPE("max"),
+#ifdef __aarch64__
+    MODEL_TYPE("host"),
+#endif
 };
 
 void arm_cpu_register_types(void)

@@ -3,7 +3,8 @@
  * CPU models: what tells them apart.
  *
  * All have Cortex-A57's registers (sysregs-base.c) with the values below in
- * their place. `max` has everything this engine can execute: over Cortex-A57
+ * their place; only `host`, on hosts of this architecture, has those of the
+ * host. `max` has everything this engine can execute: over Cortex-A57
  * that is the large system extensions, and no AArch32.
  */
 #include "qemu/osdep.h"
@@ -99,10 +100,24 @@ static const ARMCPUModel models[] = {
         .regs = max_regs,
         .views = a57_views,
     },
+#ifdef __aarch64__
+    {
+        /* The kernel has its registers (host-regs.h); these are not used. */
+        .name = "host",
+        .dtb_compatible = "arm,armv8",
+        .fpsid = 0x41034070,
+        .regs = max_regs,
+        .views = a57_views,
+    },
+#endif
 };
 
 const char *const arm_cpu_model_names[] = {
-    "cortex-a53", "cortex-a57", "cortex-a72", "max", NULL,
+    "cortex-a53", "cortex-a57", "cortex-a72", "max",
+#ifdef __aarch64__
+    "host",
+#endif
+    NULL,
 };
 
 const ARMCPUModel *arm_cpu_model_find(const char *name)
@@ -118,10 +133,11 @@ const ARMCPUModel *arm_cpu_model_find(const char *name)
 const char *arm_cpu_type_from_model(const char *model)
 {
     static const char *const types[] = {
-        ARM_CPU_TYPE_NAME("cortex-a53"),
-        ARM_CPU_TYPE_NAME("cortex-a57"),
-        ARM_CPU_TYPE_NAME("cortex-a72"),
-        ARM_CPU_TYPE_NAME("max"),
+        ARM_CPU_TYPE_NAME("cortex-a53"), ARM_CPU_TYPE_NAME("cortex-a57"),
+        ARM_CPU_TYPE_NAME("cortex-a72"), ARM_CPU_TYPE_NAME("max"),
+#ifdef __aarch64__
+        ARM_CPU_TYPE_NAME("host"),
+#endif
     };
 
     QEMU_BUILD_BUG_ON(ARRAY_SIZE(types) != ARRAY_SIZE(models));

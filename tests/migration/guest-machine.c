@@ -53,6 +53,18 @@ static const char *accel_of(const MigrationTest *t)
     return t && t->accel ? t->accel : given ? given : machine()->accel;
 }
 
+static bool is_kvm(const MigrationTest *t)
+{
+    return g_str_has_prefix(accel_of(t), "kvm");
+}
+
+/* Under KVM it is the host's. */
+static const char *cpu_args(const MigrationTest *t)
+{
+    return g_str_equal(qtest_arch(), "aarch64") && is_kvm(t) ? "-cpu host"
+                                                             : machine()->cpu;
+}
+
 /* NULL if there is no such file. */
 static char *image_path(const char *guest)
 {
@@ -155,7 +167,7 @@ void guest_machine_args(GString *args, const MigrationPair *p, bool own)
     g_string_append_printf(args,
                            "-M %s,memory-backend=mem -accel %s %s -m %zuM "
                            "-smp %u ",
-                           m->machine, accel_of(t), m->cpu,
+                           m->machine, accel_of(t), cpu_args(t),
                            p->ram_bytes / (size_t)MIB, cpus_of(t));
     if (t->guest_low_kib) {
         g_string_append_printf(args, "-M max-ram-below-4g=%uK ",

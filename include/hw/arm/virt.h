@@ -12,6 +12,9 @@
  *   0x09000000  4 KiB  PL011, SPI 1
  *   0x40000000         RAM
  *
+ * With -accel kvm the interrupt controller is the kernel's, a GICv3, CPUs are
+ * `host`, and PSCI is answered by the kernel.
+ *
  * Private interrupts: timer physical 14, virtual 11.
  *
  * Used by: system/types-aarch64.c, tests. Uses: boot.h, boards.h.
@@ -46,7 +49,7 @@ typedef struct VirtMachineState {
     MachineState parent_obj;
 
     /* Properties; constant once the board is built. */
-    int gic_version; /* 2 or 3 */
+    int gic_version; /* 2 or 3; before: see virt.c */
     bool highmem;
     bool dtb_randomness;
     char *dt_compatible;

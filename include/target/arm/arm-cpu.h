@@ -3,7 +3,7 @@
  * ARMCPU: the QOM object of an ARM vCPU, for who builds a machine of them.
  *
  * Types "cortex-a53-arm-cpu", "cortex-a57-arm-cpu", "cortex-a72-arm-cpu" and
- * "max-arm-cpu" below the abstract "arm-cpu".
+ * "max-arm-cpu", on ARM hosts also "host-arm-cpu" (for KVM), below the abstract "arm-cpu".
  *
  * Used by: hw/arm, hw/intc. Uses: cpu.h, cpus.h, qom.
  */

@@ -261,7 +261,7 @@ static void child_options(void)
     } cases[] = {
         { "gic-version", "2", NULL },
         { "gic-version", "4", "gic-version=4 is not there" },
-        { "gic-version", "host", "gic-version=host is not there" },
+        { "gic-version", "x-5", "gic-version=x-5 is not there" },
         { "gic-version", "7", "invalid gic-version '7'" },
         { "acpi", "off", NULL },
         { "acpi", "auto", NULL },
