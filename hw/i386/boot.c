@@ -7,6 +7,7 @@
 #include "qemu/error.h"
 #include "qemu/units.h"
 #include "system/accel.h"
+#include "system/machine-info.h"
 #include "system/memory.h"
 #include "system/reset.h"
 #include "trace-hw.h"
@@ -138,7 +139,8 @@ bool x86_boot_setup(X86BootInfo *info, Error **errp)
             return false;
         }
         info->kind = X86_BOOT_DISK;
-    } else if (!g_str_equal(current_accel_name(), "qtest")) {
+    } else if (!machine_info()->incoming &&
+               !g_str_equal(current_accel_name(), "qtest")) {
         warn_report("there is neither -kernel nor a disk: nothing will run");
     }
     qemu_register_reset(reset_ends, info);
