@@ -24,6 +24,11 @@
 #ifndef KVM_CAP_DIRTY_LOG_RING_WITH_BITMAP
 #define KVM_CAP_DIRTY_LOG_RING_WITH_BITMAP 225 /* 6.2 */
 #endif
+/* <linux/kvm.h> says 0 where <asm/kvm.h> does not know it. */
+#if defined(__aarch64__) && KVM_DIRTY_LOG_PAGE_OFFSET == 0
+#undef KVM_DIRTY_LOG_PAGE_OFFSET
+#define KVM_DIRTY_LOG_PAGE_OFFSET 64 /* 6.2 */
+#endif
 #ifndef KVM_CAP_ARM_EAGER_SPLIT_CHUNK_SIZE
 #define KVM_CAP_ARM_EAGER_SPLIT_CHUNK_SIZE 228 /* 6.5 */
 #endif
