@@ -196,6 +196,8 @@ static void test_peer_is_gone(void)
     g_assert_cmpint(qio_channel_read(QIO_CHANNEL(a), &byte, 1, &err), ==, -1);
     g_assert_cmpint(g_get_monotonic_time() - begin_us, <, 20 * G_USEC_PER_SEC);
     g_assert_nonnull(strstr(error_get_pretty(err), "is dead"));
+    qio_channel_unref(QIO_CHANNEL(a));
+    qio_channel_unref(QIO_CHANNEL(b));
 }
 
 static void test_parse_failures(void)
