@@ -293,7 +293,7 @@ static void test_stand_in(void)
     }
     g_assert_true(qemu_ram_check_intact(&error_abort));
     g_assert_false(qemu_ram_mend(&err));
-    expect_error(&err, "'full.ram' at offset 0x3000");
+    expect_error(&err, "'full.ram' at offset 0x30");
     g_assert_cmphex(host[3 * PAGE + 5], ==, 0x43);
 
     g_assert_cmpint(mount("ferry-test", dir, "tmpfs", MS_REMOUNT, "size=65536"),
