@@ -37,24 +37,14 @@ bool kvm_arm_set_reg(KvmVcpu *v, uint64_t id, const void *value, Error **errp)
 
 bool kvm_arch_check_host(Error **errp)
 {
-    static const struct {
-        uint32_t cap;
-        const char *name, *what;
-    } needed[] = {
-        { KVM_CAP_ONE_REG, "KVM_CAP_ONE_REG", "registers" },
-        { KVM_CAP_ARM_PSCI_0_2, "KVM_CAP_ARM_PSCI_0_2", "more than one vCPU" },
-        { KVM_CAP_MP_STATE, "KVM_CAP_MP_STATE", "vCPUs that are off" },
-        { KVM_CAP_DEVICE_CTRL, "KVM_CAP_DEVICE_CTRL", "interrupts" },
+    static const KvmCapInfo needed[] = {
+        { KVM_CAP_INFO(ONE_REG), "registers" },
+        { KVM_CAP_INFO(ARM_PSCI_0_2), "more than one vCPU" },
+        { KVM_CAP_INFO(MP_STATE), "vCPUs that are off" },
+        { KVM_CAP_INFO(DEVICE_CTRL), "interrupts" },
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
-        if (kvm_check_extension(needed[i].cap) <= 0) {
-            error_setg(errp, "the kernel's KVM lacks %s, needed for %s",
-                       needed[i].name, needed[i].what);
-            return false;
-        }
-    }
-    return true;
+    return kvm_caps_require(needed, ARRAY_SIZE(needed), errp);
 }
 
 /* ---- the list of registers ---- */

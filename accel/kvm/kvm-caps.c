@@ -7,7 +7,7 @@
 
 #include "kvm-caps.h"
 
-#define CAP(c) .cap = KVM_CAP_##c, .name = "KVM_CAP_" #c
+#define CAP KVM_CAP_INFO
 static const KvmCapInfo caps[KVM_HAS_NR] = {
     [KVM_HAS_USER_MEMORY] = { CAP(USER_MEMORY), "guest memory", true },
     [KVM_HAS_DESTROY_REGION] = { CAP(DESTROY_MEMORY_REGION_WORKS),
@@ -43,6 +43,16 @@ static const KvmCapInfo caps[KVM_HAS_NR] = {
 /* The kernel's answers: its KVM is one per process. Constant once probed. */
 static int values[KVM_HAS_NR];
 
+/* @value: the kernel's answer; errors count as 0. */
+static bool require(const KvmCapInfo *info, int value, Error **errp)
+{
+    if (value <= 0) {
+        error_setg(errp, "the kernel's KVM lacks %s, needed for %s", info->name,
+                   info->needed_for);
+    }
+    return value > 0;
+}
+
 bool kvm_caps_probe(Error **errp)
 {
     for (KvmCap c = 0; c < KVM_HAS_NR; c++) {
@@ -68,10 +78,15 @@ const KvmCapInfo *kvm_cap_info(KvmCap cap)
 
 bool kvm_cap_require(KvmCap cap, Error **errp)
 {
-    if (!values[cap]) {
-        error_setg(errp, "the kernel's KVM lacks %s, needed for %s",
-                   caps[cap].name, caps[cap].needed_for);
-        return false;
+    return require(&caps[cap], values[cap], errp);
+}
+
+bool kvm_caps_require(const KvmCapInfo *needed, size_t n, Error **errp)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!require(&needed[i], kvm_check_extension(needed[i].cap), errp)) {
+            return false;
+        }
     }
     return true;
 }

@@ -41,6 +41,8 @@ typedef struct KvmCapInfo {
     const char *needed_for; /* "without it there is no …" */
     bool required;
 } KvmCapInfo;
+/* The first two members, by the name after KVM_CAP_. */
+#define KVM_CAP_INFO(c) .cap = KVM_CAP_##c, .name = "KVM_CAP_" #c
 
 /* Ask for all. False: a required one is missing; the error says which. */
 bool kvm_caps_probe(Error **errp);
@@ -49,6 +51,9 @@ int kvm_cap(KvmCap cap);
 const KvmCapInfo *kvm_cap_info(KvmCap cap);
 /* Sets "the kernel's KVM lacks NAME, needed for WHAT"; returns false. */
 bool kvm_cap_require(KvmCap cap, Error **errp);
+
+/* Ask for each of @needed, beside the table; the same error. Device open. */
+bool kvm_caps_require(const KvmCapInfo *needed, size_t n, Error **errp);
 
 /* The capability to enable rings by, ACQ_REL first; 0: no rings. */
 uint32_t kvm_ring_cap(void);

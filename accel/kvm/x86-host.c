@@ -167,25 +167,15 @@ bool kvm_x86_host_init(KvmIrqchip irqchip, Error **errp)
 
 bool kvm_arch_check_host(Error **errp)
 {
-    static const struct {
-        uint32_t cap;
-        const char *name, *what;
-    } needed[] = {
-        { KVM_CAP_EXT_CPUID, "KVM_CAP_EXT_CPUID", "CPUID" },
-        { KVM_CAP_XSAVE, "KVM_CAP_XSAVE", "vector registers" },
-        { KVM_CAP_XCRS, "KVM_CAP_XCRS", "vector registers" },
-        { KVM_CAP_VCPU_EVENTS, "KVM_CAP_VCPU_EVENTS", "pending events" },
-        { KVM_CAP_DEBUGREGS, "KVM_CAP_DEBUGREGS", "debug registers" },
-        { KVM_CAP_MP_STATE, "KVM_CAP_MP_STATE", "halted vCPUs" },
-        { KVM_CAP_ADJUST_CLOCK, "KVM_CAP_ADJUST_CLOCK", "the guest's clock" },
+    static const KvmCapInfo needed[] = {
+        { KVM_CAP_INFO(EXT_CPUID), "CPUID" },
+        { KVM_CAP_INFO(XSAVE), "vector registers" },
+        { KVM_CAP_INFO(XCRS), "vector registers" },
+        { KVM_CAP_INFO(VCPU_EVENTS), "pending events" },
+        { KVM_CAP_INFO(DEBUGREGS), "debug registers" },
+        { KVM_CAP_INFO(MP_STATE), "halted vCPUs" },
+        { KVM_CAP_INFO(ADJUST_CLOCK), "the guest's clock" },
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
-        if (kvm_check_extension(needed[i].cap) <= 0) {
-            error_setg(errp, "the kernel's KVM lacks %s, needed for %s",
-                       needed[i].name, needed[i].what);
-            return false;
-        }
-    }
-    return true;
+    return kvm_caps_require(needed, ARRAY_SIZE(needed), errp);
 }

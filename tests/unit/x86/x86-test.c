@@ -1,46 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
 
+#include "../idle-accel.h"
 #include "io/channel-buffer.h"
 #include "qapi/json.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
-#include "qemu/timer.h"
 #include "system/accel-ops.h"
 #include "target/i386/cpu-option.h"
 #include "vmstate/savevm.h"
 #include "x86-test.h"
 
-static void *idle_vcpu_thread(void *opaque)
-{
-    CPUState *cpu = opaque;
-
-    vcpu_thread_begin(cpu);
-    while (vcpu_thread_wait(cpu)) {
-        bql_unlock();
-        g_usleep(100);
-        bql_lock();
-    }
-    vcpu_thread_end(cpu);
-    return NULL;
-}
-
-static bool create_idle_thread(CPUState *cpu, Error **errp)
-{
-    return qemu_thread_create(cpu->thread, "idle", idle_vcpu_thread, cpu,
-                              QEMU_THREAD_JOINABLE, errp);
-}
-
-static const AccelOps idle_ops = { .create_vcpu_thread = create_idle_thread };
-
 void x86_test_init(void)
 {
-    main_loop_init();
-    qom_register_types();
-    cpu_register_types();
+    idle_accel_init();
     x86_cpu_register_types();
-    virtual_clock_set_manual();
-    accel_ops_set(&idle_ops);
 }
 
 X86CPU *x86_test_cpu_make(const char *option)
