@@ -78,6 +78,10 @@ bool x86_boot_load_linux(X86BootInfo *info, const uint8_t *data, uint64_t len,
 bool x86_boot_load_elf(X86BootInfo *info, const uint8_t *data, uint64_t len,
                        Error **errp);
 
+/* ---- boot.c: reads -kernel, whatever kind it is ---- */
+
+bool x86_boot_load_kernel(X86BootInfo *info, Error **errp);
+
 /* ---- boot-regs.c: vCPU 0 after its reset ---- */
 
 void x86_boot_set_registers(const X86BootInfo *info, X86CPU *cpu);

@@ -18,7 +18,7 @@
 
 /* ---- what is booted ---- */
 
-static bool load_kernel(X86BootInfo *info, Error **errp)
+bool x86_boot_load_kernel(X86BootInfo *info, Error **errp)
 {
     ERRP_GUARD();
     const char *name = info->kernel_filename;
@@ -131,7 +131,7 @@ bool x86_boot_setup(X86BootInfo *info, Error **errp)
     if (info->firmware) {
         info->kind = X86_BOOT_FIRMWARE;
     } else if (info->kernel_filename) {
-        if (!load_kernel(info, errp)) {
+        if (!x86_boot_load_kernel(info, errp)) {
             return false;
         }
     } else if (disk_present()) {

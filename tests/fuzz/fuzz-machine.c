@@ -2,6 +2,8 @@
 /* Fuzz targets' machine: start-up as in system/main.c, but no main loop. */
 #include "qemu/osdep.h"
 
+#include <sys/mman.h>
+
 #include "cmdline/cmdline.h"
 #include "cmdline/target.h"
 #include "fuzz.h"
@@ -56,4 +58,23 @@ void TSA_NO_CHECK fuzz_machine_start(const char *args)
     start_devices(o, &error_fatal);
     migration_init(&error_fatal);
     qemu_system_reset(SHUTDOWN_CAUSE_NONE);
+}
+
+const char *fuzz_file(unsigned n, const void *data, size_t size)
+{
+    static struct {
+        int fd;
+        char name[32];
+    } files[2];
+
+    g_assert_cmpuint(n, <, ARRAY_SIZE(files));
+    if (!files[n].name[0]) {
+        files[n].fd = memfd_create("fuzz", MFD_CLOEXEC);
+        g_assert_cmpint(files[n].fd, >=, 0);
+        g_snprintf(files[n].name, sizeof(files[n].name), "/proc/self/fd/%d",
+                   files[n].fd);
+    }
+    g_assert_cmpint(ftruncate(files[n].fd, 0), ==, 0);
+    g_assert_cmpint(pwrite(files[n].fd, data, size, 0), ==, (ssize_t)size);
+    return files[n].name;
 }

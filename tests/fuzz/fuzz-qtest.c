@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz target: what a qtest client writes to a machine `virt`. */
+/*
+ * Fuzz target: what a qtest client writes to a machine `virt` or `q35`: the
+ * protocol, and registers of all devices.
+ */
 #include "qemu/osdep.h"
 
 #include "char-int.h"
@@ -7,10 +10,16 @@
 #include "fuzz.h"
 #include "qemu/main-loop.h"
 
+#ifdef FUZZ_X86
+#define MACHINE_ARGS "-M q35"
+#else
+#define MACHINE_ARGS "-M virt,gic-version=3"
+#endif
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    fuzz_machine_start("-M virt,gic-version=3 -accel qtest -m 2M -smp 2 "
-                       "-nodefaults -S -qtest null -qtest-log none");
+    fuzz_machine_start(MACHINE_ARGS " -accel qtest -m 2M -smp 2 -nodefaults -S "
+                                    "-qtest null -qtest-log none");
     return 0;
 }
 

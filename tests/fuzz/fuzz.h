@@ -24,4 +24,7 @@ extern bool fuzz_taken;
 /* Start a machine as the command line @args (words between blanks) says. */
 void fuzz_machine_start(const char *args);
 
+/* The name of file @n (0 or 1), which has this content until the next call. */
+const char *fuzz_file(unsigned n, const void *data, size_t size);
+
 #endif /* TESTS_FUZZ_FUZZ_H */

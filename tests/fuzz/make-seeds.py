@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""make-seeds.py QEMU FOLDER: write the seeds that are made, not found.
+"""make-seeds.py BUILD FOLDER: write the seeds that are made, not found.
 
 Streams come from the binary itself, migrated to a file; the payloads of its
 devices are cut out of them with the help of the description at the end.
 """
+import gzip
 import json
 import os
 import socket
@@ -55,7 +56,7 @@ def record(qemu, args, caps=()):
 
 
 def devices(stream):
-    """(idstr, version, payload) of the FULL sections of @stream."""
+    """(idstr, instance, payload) of the FULL sections of @stream."""
     at = stream.rindex(b'{"configuration"')
     desc = json.loads(stream[at:stream.rindex(b'}') + 1])
     for d in desc['devices']:
@@ -64,16 +65,112 @@ def devices(stream):
         begin = stream.index(head) + len(head)
         size = stream.index(b'\x7e' + stream[begin - len(head) - 4:
                                              begin - len(head)], begin) - begin
-        yield d['name'], d['version'], stream[begin:begin + size]
+        yield d['name'], d['instance_id'], stream[begin:begin + size]
 
 
-def main(qemu, folder):
-    save(folder, 'stream', 'none', record(qemu, '-M none -m 1M'))
-    virt = '-M virt,gic-version=3 -accel qtest -m 2M -smp 2'
-    stream = record(qemu, virt)
-    for i, (name, _, payload) in enumerate(devices(stream)):
-        save(folder, 'vmstate', '%02d-%s' % (i, name.replace('/', '-')),
-             bytes([i, 0]) + payload)
+def number_of(name, instance):
+    """The byte that chooses a section: as in fuzz-vmstate.c."""
+    h = 5381 + instance
+    for c in name.encode():
+        h = (h * 33 + c) & 0xffffffff
+    return (h ^ h >> 8 ^ h >> 16 ^ h >> 24) & 0xff
+
+
+def save_devices(folder, target, stream):
+    for name, instance, payload in devices(stream):
+        save(folder, target, '%s-%d' % (name.replace('/', '-'), instance),
+             bytes([number_of(name, instance), 0]) + payload)
+
+
+def command(number, payload=b''):
+    return struct.pack('>BHH', 8, number, len(payload)) + payload
+
+
+def with_way_back(stream):
+    """What a source of our kind says, put into @stream: see own-kind.h."""
+    ping = [command(2, struct.pack('>I', v)) for v in
+            (0x46659201, 0x46659202, 0x46659203, 0x46659204, 0x46659300)]
+    start = stream.index(b'\x01\0\0\0')
+    end = stream.index(b'\x03\0\0\0', start)
+    return stream[:start] + command(1) + b''.join(ping[:3]) + \
+        stream[start:end] + ping[3] + ping[4] + command(11) + stream[end:]
+
+
+def elf(machine, segments, entry, notes=b''):
+    """@segments: (physical address, bytes, size in memory)."""
+    n, body, heads = len(segments) + bool(notes), b'', b''
+    at = 64 + 56 * n
+    for kind, paddr, data, size in [(1, *s) for s in segments] + (
+            [(4, 0, notes, len(notes))] if notes else []):
+        heads += struct.pack('<IIQQQQQQ', kind, 7, at + len(body), paddr,
+                             paddr, len(data), size, 4)
+        body += data
+    return b'\177ELF\2\1\1' + bytes(9) + struct.pack(
+        '<HHIQQQIHHHHHH', 2, machine, 1, entry, 64, 0, 0, 64, 56, n, 64, 0,
+        0) + heads + body
+
+
+def boot(kernel, initrd=None):
+    flag = 0 if initrd is None else 0x8000 | len(initrd)
+    return struct.pack('>H', flag) + kernel + (initrd or b'')
+
+
+def arm_kernels():
+    text = b'\x1f\x20\x03\xd5' * 20
+    image = struct.pack('<IIQQQQQQ', 0x14000010, 0, 0x80000, 0x10000, 2, 0, 0,
+                        0)[:56] + b'ARM\x64' + bytes(4) + text
+    yield 'raw', boot(text, b'initrd')
+    yield 'image', boot(image)
+    yield 'image-gz', boot(gzip.compress(image, mtime=0), b'initrd')
+    yield 'elf', boot(elf(183, [(0x40080000, text, 0x1000),
+                                (0x40090000, b'data', 4)], 0x40080000))
+
+
+def x86_kernels():
+    text = b'\xf4' * 64
+    note = struct.pack('<III', 4, 4, 18) + b'Xen\0' + struct.pack('<I',
+                                                                 0x100010)
+    setup = bytearray(1024)
+    setup[0x1f1] = 1
+    setup[0x1fe:0x202] = b'\x55\xaa\xeb\x62'
+    struct.pack_into('<4sH', setup, 0x202, b'HdrS', 0x20f)
+    setup[0x211] = 1
+    struct.pack_into('<I', setup, 0x22c, 0x7fffffff)
+    struct.pack_into('<IBBHI', setup, 0x230, 0x1000, 1, 12, 1, 2047)
+    struct.pack_into('<QI', setup, 0x258, 0x100000, 0x4000)
+    linux = bytes(setup) + text * 20
+    segment = [(0x100000, text, 0x2000)]
+    yield 'elf', boot(elf(62, segment, 0x100000))
+    yield 'pvh', boot(elf(62, segment, 0x100000, note), b'initrd')
+    yield 'linux', boot(linux, b'initrd')
+    yield 'linux-gz', boot(gzip.compress(linux, mtime=0))
+
+
+def tree(qemu):
+    with tempfile.TemporaryDirectory() as tmp:
+        subprocess.run([qemu, '-M', 'virt,dumpdtb=%s/dtb' % tmp], check=True)
+        with open(tmp + '/dtb', 'rb') as f:
+            return f.read()
+
+
+def main(build, folder):
+    qemu, pc = build + '/qemu-system-aarch64', build + '/qemu-system-x86_64'
+    none = record(qemu, '-M none -m 1M')
+    save(folder, 'stream', 'none', none)
+    save(folder, 'stream', 'own-kind', with_way_back(none))
+    for gic in ('2', '3'):
+        save_devices(folder, 'vmstate', record(
+            qemu, '-M virt,gic-version=%s -accel qtest -m 2M -smp 2' % gic))
+    kvm = os.access('/dev/kvm', os.R_OK | os.W_OK)
+    for machine in ('q35', 'pc'):
+        save_devices(folder, 'vmstate-x86', record(
+            pc, '-M %s -accel %s -m 2M -smp 2' % (machine,
+                                                  'kvm' if kvm else 'qtest')))
+    for name, data in arm_kernels():
+        save(folder, 'boot-arm', name, data)
+    for name, data in x86_kernels():
+        save(folder, 'boot-x86', name, data)
+    save(folder, 'dtb', 'virt', tree(qemu))
     uris = ['tcp:127.0.0.1:4444', 'tcp:[::1]:0,to=99,ipv4=off,ipv6=on',
             'tcp:h:1,keep-alive=on', 'unix:/tmp/x', 'fd:7', 'fd:name',
             'exec:cat > /tmp/x', 'file:/tmp/x,offset=0x1000', 'file:,offset=1',
@@ -109,6 +206,22 @@ def main(qemu, folder):
     save(folder, 'qtest', 'all', '\n'.join(qtest).encode())
     for i, q in enumerate(qtest):
         save(folder, 'qtest', '%02d' % i, q.encode())
+    pc_io = ['outb 0x70 0x8b', 'inb 0x71', 'outb 0x3f8 0x41', 'inb 0x3fd',
+             'outl 0xcf8 0x80000090', 'outb 0xcfd 0x33', 'outw 0x604 0x2001',
+             'inl 0x608', 'outb 0xb2 0xf1', 'outb 0x92 2', 'outb 0xcf9 6',
+             'outb 0xf4 0', 'clock_step 1000000', 'readl 0xfec00000']
+    save(folder, 'qtest-x86', 'all', '\n'.join(pc_io).encode())
+    for i, q in enumerate(pc_io):
+        save(folder, 'qtest-x86', '%02d' % i, q.encode())
+    hmp = ['help', 'info status', 'info qtree', 'info mtree -f', 'x /4xb 0x10',
+           'xp/2i 0x40000000', 'info migrate_parameters', 'info registers -a',
+           'migrate_set_parameter max-bandwidth 1.5G', 'migrate -d -r "tc\\np"',
+           'migrate_set_capability events on', 'p (1+2)*~3', 'qom-list /machine',
+           'object_add memory-backend-ram,id=x,size=4k', 'memsave 0 1 "x',
+           'qom-set -j / a {', 'trace-event * off', 'set_vcpu_dirty_limit 1 0',
+           'inf\tmig\t\x1b[A\x1b[D\x1b[3~\x01\x04\x05\x17\x15\x10\x0e']
+    for i, q in enumerate(hmp):
+        save(folder, 'hmp', '%02d' % i, q.encode())
     qmp = ["{'execute':'query-status','id':[1,{}]}",
            "{'execute':'migrate-set-parameters','arguments':"
            "{'max-bandwidth':1,'downtime-limit':3}}",

@@ -76,6 +76,8 @@ static void bend_at(uint8_t *data, size_t len, size_t at)
 enum {
     TYPE_START = 1,
     TYPE_FULL = 4,
+    TYPE_CONFIGURATION = 7,
+    TYPE_COMMAND = 8, /* number, length, payload */
     TYPE_FOOTER = 0x7e
 };
 
@@ -92,16 +94,25 @@ static size_t section_end(const uint8_t *data, size_t len, size_t from)
     return 0;
 }
 
+static size_t skip_commands(const uint8_t *data, size_t len, size_t at)
+{
+    while (at + 5 < len && data[at] == TYPE_COMMAND) {
+        at += 5 + (data[at + 3] << 8 | data[at + 4]);
+    }
+    return at;
+}
+
 static unsigned find_sections(const uint8_t *data, size_t len, size_t *starts)
 {
     size_t at = 8; /* magic and version; then the configuration */
     unsigned n = 0;
 
-    if (at < len && data[at] == 7) {
-        while (at < len && data[at] != TYPE_START) {
+    if (at < len && data[at] == TYPE_CONFIGURATION) {
+        while (at < len && data[at] != TYPE_START && data[at] != TYPE_COMMAND) {
             at++;
         }
     }
+    at = skip_commands(data, len, at);
     while (n < MAX_SECTIONS && at + 5 < len && data[at] >= TYPE_START &&
            data[at] <= TYPE_FULL) {
         size_t end = section_end(data, len, at);
@@ -110,11 +121,7 @@ static unsigned find_sections(const uint8_t *data, size_t len, size_t *starts)
             break;
         }
         starts[n++] = at;
-        at = end;
-        /* A command stands between sections: 8, number, length, payload. */
-        while (at + 5 < len && data[at] == 8) {
-            at += 5 + (data[at + 3] << 8 | data[at + 4]);
-        }
+        at = skip_commands(data, len, end);
     }
     starts[n] = at;
     return n;
