@@ -11,8 +11,9 @@
  *   - Bits outside the two ranges are neither read into the result nor
  *     changed, in head and tail words too.
  *   - A source word that is zero in the range is not written (its cache line
- *     stays shared with the writers); nor is a word of a plain destination
- *     that gains nothing.
+ *     stays shared with the writers) but for one in the cache line of another
+ *     that is taken; nor are words of a plain destination that gain nothing,
+ *     but for those within 64 bytes of one that does.
  *   - With an atomic source a bit set by another thread meanwhile is either
  *     moved by this sweep or left for the next one: never lost, never moved
  *     twice. The take is an acquire and pairs with the release of
@@ -52,15 +53,24 @@ uint64_t bitmap_sweep(uint64_t *dest, uint64_t dest_first, uint64_t *src,
                       uint64_t src_first, uint64_t nbits, unsigned flags,
                       uint64_t *moved);
 
+typedef uint64_t SweepFunc(uint64_t *dest, uint64_t dest_first, uint64_t *src,
+                           uint64_t src_first, uint64_t nbits, unsigned flags,
+                           uint64_t *moved);
+
 /*
  * The same by plain C without vector instructions: the twin that the tests
- * hold bitmap_sweep() to, and what runs where there are none.
+ * hold the others to, and what runs where there are none.
  */
-uint64_t bitmap_sweep_scalar(uint64_t *dest, uint64_t dest_first, uint64_t *src,
-                             uint64_t src_first, uint64_t nbits, unsigned flags,
-                             uint64_t *moved);
+SweepFunc bitmap_sweep_scalar;
 
-/* "avx2" or "scalar": what bitmap_sweep() uses on this host. */
+typedef struct SweepVariant {
+    const char *name; /* "avx512", "avx2", "scalar" */
+    SweepFunc *func;
+} SweepVariant;
+
+/* Those that this host can run, the best first; *@nr of them. */
+const SweepVariant *bitmap_sweep_variants(size_t *nr);
+/* The name of what bitmap_sweep() uses on this host. */
 const char *bitmap_sweep_variant(void);
 
 #endif /* QEMU_SWEEP_H */
