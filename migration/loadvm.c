@@ -177,7 +177,7 @@ static bool load_section_start(LoadVM *lv, unsigned type, Error **errp)
         error_prepend(errp, "header of section %u: ", section_id);
         return false;
     }
-    trace_loadvm_section(type, idstr, instance_id, version_id);
+    trace_qemu_loadvm_state_section(type, idstr, instance_id, version_id);
     se = savevm_find(idstr, instance_id);
     if (!se) {
         if (!skip_foreign(lv, idstr, version_id, section_id, &skipped, errp) ||
@@ -317,7 +317,7 @@ static bool load_command(LoadVM *lv, Error **errp)
     if (!qemu_file_check(lv->f, errp) || !check_command(command, len, errp)) {
         return false;
     }
-    trace_loadvm_command(command, len);
+    trace_loadvm_process_command(command, len);
     switch (command) {
     case MIG_CMD_OPEN_RETURN_PATH:
         return open_return_path(lv, errp);

@@ -10,6 +10,7 @@
 #include "options.h"
 #include "savevm-stream.h"
 #include "stream-format.h"
+#include "trace-migration.h"
 
 void stream_put_header(QEMUFile *f)
 {
@@ -43,6 +44,7 @@ void stream_put_eof(QEMUFile *f)
 static void put_section_head(QEMUFile *f, const SaveStateEntry *se,
                              enum QemuVmSection type)
 {
+    trace_savevm_section_start(se->idstr, se->section_id, type);
     qemu_put_byte(f, type);
     qemu_put_be32(f, se->section_id);
     if (type == QEMU_VM_SECTION_START || type == QEMU_VM_SECTION_FULL) {
@@ -58,6 +60,7 @@ static void put_footer(QEMUFile *f, const SaveStateEntry *se)
         qemu_put_byte(f, QEMU_VM_SECTION_FOOTER);
         qemu_put_be32(f, se->section_id);
     }
+    trace_savevm_section_end(se->idstr, se->section_id);
 }
 
 static bool takes_part_live(const SaveStateEntry *se)

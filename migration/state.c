@@ -126,8 +126,8 @@ bool migration_state_move(MigrationStateVar *var, MigrationStatus from,
     if (!atomic_compare_exchange_strong(&var->status, &expected, to)) {
         return false;
     }
-    trace_migration_state(var->side == SOURCE ? "source" : "target",
-                          MigrationStatus_str(from), MigrationStatus_str(to));
+    trace_migrate_set_state(var->side == SOURCE ? "source" : "target",
+                            MigrationStatus_str(from), MigrationStatus_str(to));
     if (var->notify) {
         var->notify(var->side, to);
     }

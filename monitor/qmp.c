@@ -138,7 +138,7 @@ static void qmp_event(void *opaque, const char *name, json_object *event)
         }
         return;
     }
-    trace_monitor_qmp_event(mon, name);
+    trace_monitor_protocol_event_emit(mon, name);
     qmp_send_locked(mon, event, mon->session);
 }
 
@@ -291,7 +291,7 @@ static void qmp_message(void *opaque, json_object *v, Error *err)
         }
     }
     if (oob) {
-        trace_handle_qmp_oob(mon, name_of(item->request));
+        trace_monitor_qmp_cmd_out_of_band(mon, name_of(item->request));
         qmp_execute(mon, item);
         request_free(item);
     } else {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Human commands for the log and the trace points. */
+/* Commands for the log and the trace points. */
 #include "qemu/osdep.h"
 
 #include <json-c/json.h>
 
+#include "qapi/qapi-commands-trace.h"
 #include "qemu/error.h"
 #include "qemu/log.h"
 #include "qemu/monitor-sink.h"
 #include "qemu/trace.h"
+#include "system/cpus.h"
 #include "system/monitor-cmds.h"
 
 static const char *arg_str(json_object *args, const char *name)
@@ -15,6 +17,42 @@ static const char *arg_str(json_object *args, const char *name)
     json_object *v = json_object_object_get(args, name);
 
     return v ? json_object_get_string(v) : NULL;
+}
+
+static TraceEventInfo *trace_event_info(const TraceEvent *ev)
+{
+    TraceEventInfo *info = g_new0(TraceEventInfo, 1);
+
+    info->name = g_strdup(ev->name);
+    info->state = trace_event_enabled(ev) ? TRACE_EVENT_STATE_ENABLED
+                                          : TRACE_EVENT_STATE_DISABLED;
+    return info;
+}
+
+TraceEventInfoList *qmp_trace_event_get_state(const char *name, Error **errp)
+{
+    TraceEventInfoList *list = NULL, **tail = &list;
+    const TraceEvent *ev;
+
+    for (ev = trace_event_first(); ev; ev = trace_event_next(ev)) {
+        if (g_pattern_match_simple(name, ev->name)) {
+            TraceEventInfo *info = trace_event_info(ev);
+
+            QAPI_LIST_APPEND(tail, info);
+        }
+    }
+    if (!list && !strpbrk(name, "*?")) {
+        error_setg(errp, "There is no trace point '%s'", name);
+    }
+    return list;
+}
+
+/* No point is ever left out, so that there is none to ignore. */
+void qmp_trace_event_set_state(const char *name, bool enable,
+                               bool has_ignore_unavailable,
+                               bool ignore_unavailable, Error **errp)
+{
+    trace_set_state(name, enable, errp);
 }
 
 static void hmp_log(Monitor *mon, json_object *args)
@@ -29,8 +67,12 @@ static void hmp_log(Monitor *mon, json_object *args)
         monitor_puts(mon, usage);
         return;
     }
-    if (qemu_str_to_log_mask(items, &mask, &err)) {
-        qemu_set_log(mask, &err);
+    if (qemu_str_to_log_mask(items, &mask, &err) && qemu_set_log(mask, &err)) {
+        CPUState *cpu;
+
+        CPU_FOREACH (cpu) {
+            qemu_cpu_kick(cpu); /* what it executes may be logged from now on */
+        }
     }
     hmp_handle_error(mon, err);
 }
@@ -49,25 +91,22 @@ static void hmp_trace_event(Monitor *mon, json_object *args)
     bool on = json_object_get_boolean(json_object_object_get(args, "option"));
     Error *err = NULL;
 
-    if (!trace_enable_events(name, on)) {
-        error_setg(&err, "There is no trace point '%s'", name);
-    } else if (on) {
-        qemu_set_log(atomic_load(&qemu_loglevel) | LOG_TRACE, &err);
-    }
+    trace_set_state(name, on, &err);
     hmp_handle_error(mon, err);
 }
 
 static void hmp_info_trace_events(Monitor *mon, json_object *args)
 {
-    const char *pattern = arg_str(args, "name");
-    const TraceEvent *ev;
+    const char *name = arg_str(args, "name");
+    g_autoptr(TraceEventInfoList) list = NULL;
+    Error *err = NULL;
 
-    for (ev = trace_event_first(); ev; ev = trace_event_next(ev)) {
-        if (!pattern || g_pattern_match_simple(pattern, ev->name)) {
-            monitor_printf(mon, "%s : state %d\n", ev->name,
-                           trace_event_enabled(ev));
-        }
+    list = qmp_trace_event_get_state(name ? name : "*", &err);
+    for (TraceEventInfoList *l = list; l; l = l->next) {
+        monitor_printf(mon, "%s : state %d\n", l->value->name,
+                       l->value->state == TRACE_EVENT_STATE_ENABLED);
     }
+    hmp_handle_error(mon, err);
 }
 
 const HMPCommand hmp_log_commands[] = {
@@ -84,7 +123,7 @@ const HMPCommand hmp_log_commands[] = {
     { .name = "trace-event",
       .args_type = "name:s,option:b",
       .params = "name on|off",
-      .help = "switch trace points (a name, or a pattern with * and ?)",
+      .help = "let trace points write (a name, or a pattern with * and ?)",
       .cmd = hmp_trace_event },
     { .name = NULL },
 };

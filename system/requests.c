@@ -73,7 +73,7 @@ bool shutdown_caused_by_guest(ShutdownCause cause)
 
 void qemu_system_shutdown_request(ShutdownCause reason)
 {
-    trace_system_shutdown_request(ShutdownCause_str(reason));
+    trace_qemu_system_shutdown_request(ShutdownCause_str(reason));
     atomic_store(&req.shutdown, reason);
     stop_asking_vcpu();
     wake_main_loop();
@@ -107,6 +107,7 @@ void qemu_system_suspend_request(void)
 
 void qemu_system_powerdown_request(void)
 {
+    trace_qemu_system_powerdown_request();
     atomic_store(&req.powerdown, true);
     wake_main_loop();
 }

@@ -20,14 +20,13 @@ static struct {
 
 const QEMULogItem qemu_log_items[] = {
     { LOG_IN_ASM, "in_asm", "guest code, each block when it is first decoded" },
-    { LOG_OP, "op", "the operations that a block was decoded into" },
+    { LOG_OP, "op", "the operations that a block is decoded into" },
     { LOG_INT, "int", "interrupts and exceptions the guest takes" },
     { LOG_EXEC, "exec", "every block before it is executed" },
     { LOG_CPU, "cpu", "CPU registers before every block" },
     { LOG_RESET, "cpu_reset", "CPU registers before a reset" },
     { LOG_UNIMP, "unimp", "what the guest asks for and is not implemented" },
     { LOG_GUEST_ERROR, "guest_errors", "what a correct guest would not do" },
-    { LOG_MMU, "mmu", "address translation" },
     { LOG_TRACE, "trace", "trace points that are switched on" },
     { 0, NULL, NULL },
 };

@@ -72,6 +72,15 @@ static void enable_one(const char *pattern)
     }
 }
 
+bool trace_set_state(const char *name, bool on, Error **errp)
+{
+    if (!trace_enable_events(name, on) && !strpbrk(name, "*?")) {
+        error_setg(errp, "There is no trace point '%s'", name);
+        return false;
+    }
+    return !on || open_log(errp);
+}
+
 bool trace_enable(const char *pattern, Error **errp)
 {
     g_auto(GStrv) parts = g_strsplit(pattern, ",", -1);

@@ -253,7 +253,7 @@ int kvm_vcpu_run(KvmVcpu *v)
     leave(v);
     atomic_fetch_add_explicit(&v->exits, 1, memory_order_relaxed);
     if (ret == 0) {
-        trace_kvm_exit(v->id, v->run->exit_reason);
+        trace_kvm_run_exit(v->id, v->run->exit_reason);
     }
     kvm_arch_post_run(v);
     kvm_coalesced_flush(v);

@@ -55,6 +55,35 @@ static void next_generation(TcgVcpu *v)
     atomic_compare_exchange_strong(&v->chain_key, &key, v->gen);
 }
 
+/* What is linked is not looked up: it would not be logged. */
+void tcg_blocks_follow_log(TcgVcpu *v)
+{
+    bool log_blocks = qemu_loglevel_mask(LOG_EXEC | LOG_CPU);
+
+    if (log_blocks != v->log_blocks) {
+        v->log_blocks = log_blocks;
+        next_generation(v);
+    }
+}
+
+/* Before @b is executed; its registers are in @v. */
+static void log_block(TcgVcpu *v, const TcgBlock *b)
+{
+    if (!qemu_log_in_addr_range(b->pc)) {
+        return;
+    }
+    qemu_log_mask(LOG_EXEC, "Trace %d: 0x%016" PRIx64 ", %u instructions\n",
+                  v->cs->cpu_index, b->pc, b->nr_ops);
+    if (qemu_loglevel_mask(LOG_CPU)) {
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        v->pc = b->pc;
+        tcg_regs_store(v);
+        CPU_GET_CLASS(v->cs)->dump_state(v->cs, text);
+        qemu_log("%s", text->str);
+    }
+}
+
 void tcg_blocks_flush(TcgVcpu *v)
 {
     forget_all(v);
@@ -128,6 +157,20 @@ static unsigned measure(const uint32_t *code, vaddr pc, unsigned max_ops)
     return n;
 }
 
+static void log_instruction(vaddr pc, uint32_t word, const A64Insn *insn)
+{
+    if (!qemu_loglevel_mask(LOG_IN_ASM | LOG_OP) ||
+        !qemu_log_in_addr_range(pc)) {
+        return;
+    }
+    qemu_log_mask(LOG_IN_ASM, "0x%08" PRIx64 ":  %08x  %s\n", pc, word,
+                  a64_opcode_name(insn->op));
+    qemu_log_mask(LOG_OP,
+                  " %s rd=%u rn=%u rm=%u ra=%u aux=%u imm=0x%" PRIx64 "\n",
+                  a64_opcode_name(insn->op), insn->rd, insn->rn, insn->rm,
+                  insn->ra, insn->aux, (uint64_t)insn->imm);
+}
+
 static unsigned decode(TcgVcpu *v, TcgBlock *b, const uint32_t *code,
                        unsigned max_ops)
 {
@@ -139,10 +182,7 @@ static unsigned decode(TcgVcpu *v, TcgBlock *b, const uint32_t *code,
 
         a64_decode(word, b->pc + 4 * n, v->features, &insn);
         make_op(v, &b->ops[n], &insn);
-        if (qemu_loglevel_mask(LOG_IN_ASM)) {
-            qemu_log("0x%08" PRIx64 ":  %08x  %s\n", b->pc + 4 * n, word,
-                     a64_opcode_name(insn.op));
-        }
+        log_instruction(b->pc + 4 * n, word, &insn);
         if (a64_ends_block(insn.op)) {
             n++;
             break;
@@ -213,5 +253,9 @@ TcgBlock *tcg_block_get(TcgVcpu *v, vaddr pc)
     }
     b->key = v->gen;
     v->jump[(pc >> 2) & (TCG_JUMP_SIZE - 1)] = b;
+    if (unlikely(v->log_blocks)) {
+        log_block(v, b);
+        b->key = no_block.key; /* no jump leads here without us */
+    }
     return b;
 }

@@ -110,6 +110,7 @@ void tcg_exec(TcgVcpu *v)
         return;
     }
     tcg_enter(v);
+    tcg_blocks_follow_log(v);
     tcg_regs_load(v);
     while (!vcpu_must_exit(cs) && !cs->halted) {
         uint32_t interrupts = atomic_load_explicit(&cs->interrupt_request,

@@ -117,6 +117,7 @@ bool tcg_poll(TcgVcpu *v)
     /* Pairs with the store of 0 in tcg_ask(), which follows the request. */
     atomic_thread_fence(memory_order_seq_cst);
     catch_up(v);
+    tcg_blocks_follow_log(v);
     if (v->flush_pending) {
         tcg_blocks_flush(v);
     }

@@ -174,6 +174,7 @@ struct TcgVcpu {
     vaddr pc;            /* outside tcg_run(), or of a fault in it */
     bool align_check;    /* every access must be aligned */
     bool user;           /* EL0 */
+    bool log_blocks;     /* each is logged, so that none is linked */
     unsigned features;   /* A64_FEATURE_* */
     unsigned phys_bits;  /* physical address size */
     CPUState *cs;
@@ -322,6 +323,8 @@ void tcg_blocks_init(TcgVcpu *v);
 /* The block at @pc; NULL: leave, v->pc and perhaps an exception are set. */
 TcgBlock *tcg_block_get(TcgVcpu *v, vaddr pc);
 void tcg_blocks_flush(TcgVcpu *v);
+/* Link blocks, or not, as the log (-d exec, cpu) wants it now. */
+void tcg_blocks_follow_log(TcgVcpu *v);
 void tcg_blocks_drop_page(TcgVcpu *v, uint64_t page);
 
 /* ---- code.c: pages that hold code ---- */

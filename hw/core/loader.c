@@ -35,7 +35,7 @@ static void rom_reset(void *opaque)
     for (GSList *l = roms.list; l; l = l->next) {
         const Rom *rom = l->data;
 
-        trace_rom_load(rom->name, rom->addr, rom->size);
+        trace_loader_write_rom(rom->name, rom->addr, rom->size);
         address_space_write_rom(&address_space_memory, rom->addr,
                                 MEMTXATTRS_UNSPECIFIED, rom->data, rom->len);
         if (rom->size > rom->len) {

@@ -213,7 +213,7 @@ static uint32_t acknowledge(GICState *s, unsigned cpu, bool alias)
     }
     s->irq_state[irq].active |= gic_cpu_mask(irq, cpu);
     push_priority(s, cpu, irq);
-    trace_gic_acknowledge(cpu, irq);
+    trace_gic_acknowledge_irq(cpu, irq);
     gic_update(s);
     return result;
 }

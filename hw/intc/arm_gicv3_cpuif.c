@@ -115,7 +115,7 @@ static uint64_t acknowledge(GICv3CPUState *cs, int group)
     prio = cs->hppi_prio & group_priority_mask(cs, group);
     cs->icc_apr[group][0] |= 1u << (prio >> PRIORITY_SHIFT);
     set_active(cs, irq);
-    trace_gic_acknowledge(CPU(cs->cpu)->cpu_index, irq);
+    trace_gic_acknowledge_irq(CPU(cs->cpu)->cpu_index, irq);
     gicv3_update(cs->gic);
     return irq;
 }

@@ -25,7 +25,6 @@
 #define LOG_RESET       (1u << 9)  /* CPU state at reset */
 #define LOG_UNIMP       (1u << 10) /* what the guest asks and we lack */
 #define LOG_GUEST_ERROR (1u << 11) /* what a sane guest would not do */
-#define LOG_MMU         (1u << 12)
 #define LOG_PAGE        (1u << 14)
 #define LOG_TRACE       (1u << 15) /* trace points (-trace) */
 
@@ -67,6 +66,15 @@ bool qemu_set_log(uint32_t mask, Error **errp);
 bool qemu_set_log_filename(const char *filename, Error **errp);
 bool qemu_set_log_filename_flags(const char *filename, uint32_t mask,
                                  Error **errp);
+
+/*
+ * -dfilter: only what is at these guest addresses is of interest to in_asm,
+ * op, exec and cpu. "START..END", "START+LENGTH" (from START on) or
+ * "START-LENGTH" (up to START), separated by commas, END included. Before
+ * threads run. False and @errp: nothing changes.
+ */
+bool qemu_set_dfilter_ranges(const char *ranges, Error **errp);
+bool qemu_log_in_addr_range(uint64_t addr); /* true without -dfilter */
 
 typedef struct QEMULogItem {
     uint32_t mask;

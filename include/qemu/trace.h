@@ -45,6 +45,11 @@ static inline bool trace_event_enabled(const TraceEvent *ev)
  * in the pattern of trace_enable() switches off. Returns how many matched.
  */
 unsigned trace_enable_events(const char *pattern, bool on);
+/*
+ * For monitors: switch @name, which must exist, or the pattern @name, which
+ * may match none; also open the log. False and @errp.
+ */
+bool trace_set_state(const char *name, bool on, Error **errp);
 /* -trace's list: "PATTERN[,PATTERN]". A name that is no point: a warning. */
 bool trace_enable(const char *pattern, Error **errp);
 /* A file of patterns, one a line, '#' comments. */

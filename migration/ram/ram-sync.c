@@ -22,7 +22,7 @@ void ram_clean_before_read(RamSave *rs, RamSaveBlock *block, uint64_t page)
     }
     start = chunk << shift << DIRTY_PAGE_BITS;
     end = MIN((chunk + 1) << shift << DIRTY_PAGE_BITS, block->used_bytes);
-    trace_migration_clean(block->idstr, start, end - start);
+    trace_migration_bitmap_clear_dirty(block->idstr, start, end - start);
     ram_block_clean(block->rb, start, end - start);
     if (block->discards != qemu_ram_discards(block->rb) &&
         !test_bit(chunk, block->fresh)) {
@@ -137,6 +137,7 @@ void ram_sync(RamSave *rs, bool last)
     DirtyMemoryStats before, after;
     MigrationSync sync = { 0 };
 
+    trace_migration_bitmap_sync_start();
     book_cleaning(rs);
     ram_forget_holes(rs);
     dirty_memory_get_stats(&before);
@@ -154,7 +155,8 @@ void ram_sync(RamSave *rs, bool last)
     sync.collect_ns = after.collect_ns - before.collect_ns;
     sync.sweep_ns = after.sweep_ns - before.sweep_ns;
     rs->last_sync = sync;
-    trace_migration_sync(sync.new_pages, rs->owed_pages, sync.total_ns);
+    trace_migration_bitmap_sync_end(sync.new_pages, rs->owed_pages,
+                                    sync.total_ns);
     book_dirty_rate(rs, begin_ns, sync.new_pages);
     if (!last) {
         STAT_ADD(stats, dirty_sync_count, 1);

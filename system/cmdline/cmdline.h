@@ -68,7 +68,7 @@ typedef struct Options {
     bool no_reboot, no_shutdown;
 
     bool msg_guest_name; /* -msg guest-name=on */
-    char *log_items, *log_file;
+    char *log_items, *log_file, *log_ranges;
     GPtrArray *traces; /* json_object *, keyval of each -trace */
 } Options;
 

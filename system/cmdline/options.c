@@ -72,6 +72,7 @@ void options_free(Options *o)
     g_free(o->pidfile);
     g_free(o->log_items);
     g_free(o->log_file);
+    g_free(o->log_ranges);
     g_free(o);
 }
 

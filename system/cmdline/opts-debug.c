@@ -34,6 +34,13 @@ static bool parse_log_file(Options *o, const char *arg, Error **errp)
     return true;
 }
 
+static bool parse_log_ranges(Options *o, const char *arg, Error **errp)
+{
+    g_free(o->log_ranges);
+    o->log_ranges = g_strdup(arg);
+    return true;
+}
+
 static bool parse_trace(Options *o, const char *arg, Error **errp)
 {
     json_object *v = NULL;
@@ -111,6 +118,10 @@ const CmdOption opts_debug[] = {
       parse_log_items },
     { "D", "FILE", "the log's file (default: stderr); %d: the process id",
       parse_log_file },
+    { "dfilter", "RANGE[,...]",
+      "guest addresses that in_asm, op, exec and cpu of -d are about: "
+      "START..END, START+LENGTH or START-LENGTH",
+      parse_log_ranges },
     { "trace", "[[enable=]PATTERN][,events=FILE][,file=FILE]",
       "switch trace points on", parse_trace },
     { "msg", "[timestamp=on|off][,guest-name=on|off]",

@@ -47,6 +47,10 @@ bool start_log(const Options *o, Error **errp)
         error_prepend(errp, "-D %s: ", o->log_file);
         return false;
     }
+    if (o->log_ranges && !qemu_set_dfilter_ranges(o->log_ranges, errp)) {
+        error_prepend(errp, "-dfilter %s: ", o->log_ranges);
+        return false;
+    }
     if (o->log_items) {
         if (!qemu_str_to_log_mask(o->log_items, &mask, errp) ||
             !qemu_set_log(mask, errp)) {

@@ -40,7 +40,7 @@ void arm_gtimer_update(ARMCPU *cpu, int timer)
     bool fired = (gt->ctl & CTL_ENABLE) && arm_gtimer_count() >= gt->cval;
 
     gt->ctl = (gt->ctl & ~(uint64_t)CTL_ISTATUS) | (fired ? CTL_ISTATUS : 0);
-    trace_arm_gtimer_update(CPU(cpu)->cpu_index, timer, gt->ctl, gt->cval);
+    trace_arm_gt_recalc(CPU(cpu)->cpu_index, timer, gt->ctl, gt->cval);
     if ((gt->ctl & CTL_ENABLE) && !fired) {
         timer_mod_ns(cpu->gt_timer[timer], ticks_to_ns(gt->cval));
     } else {

@@ -58,7 +58,7 @@ void arm_cpu_finish_power_on(ARMCPU *cpu)
     if (arm_cpu_power_state(cpu) != PSCI_ON_PENDING) {
         return; /* done already, or the machine was reset meanwhile */
     }
-    trace_arm_power_on(CPU(cpu)->cpu_index, cpu->power_on.entry);
+    trace_arm_powerctl_set_cpu_on(CPU(cpu)->cpu_index, cpu->power_on.entry);
     arm_cpu_reset_state(cpu);
     cpu->env.xregs[0] = cpu->power_on.context_id;
     cpu->env.pc = cpu->power_on.entry;

@@ -45,7 +45,7 @@ class Machine:
         self.proc.stdin.write(text)
         self.proc.stdin.flush()
 
-    def cmd(self, name, **args):
+    def cmd(self, name, /, **args):
         """The command's return value. Underscores in names stay as given."""
         request = {'execute': name}
         if args:

@@ -135,6 +135,25 @@ static void test_trace_patterns(void)
     end("test_nothing passed\n");
 }
 
+/* What monitors do: all that match or none, and the log is opened. */
+static void test_trace_set_state(void)
+{
+    Error *err = NULL;
+
+    begin(0);
+    g_assert_false(trace_set_state("test_nonsense", true, &err));
+    g_assert_nonnull(strstr(error_get_pretty(err), "test_nonsense"));
+    error_free(err);
+    g_assert_true(trace_set_state("nonsense*", true, &error_abort));
+    g_assert_false(trace_test_nothing_enabled());
+    g_assert_true(trace_set_state("test_n?thing", true, &error_abort));
+    trace_test_nothing();
+    trace_test_other("off");
+    g_assert_true(trace_set_state("*", false, &error_abort));
+    trace_test_nothing();
+    end("test_nothing passed\n");
+}
+
 static void test_trace_file(void)
 {
     g_autofree char *list = NULL;
@@ -163,6 +182,7 @@ int main(int argc, char **argv)
     g_test_add_func("/log/file-kept", test_filename_kept);
     g_test_add_func("/trace/writes-name-and-arguments", test_trace_write);
     g_test_add_func("/trace/patterns", test_trace_patterns);
+    g_test_add_func("/trace/set-state", test_trace_set_state);
     g_test_add_func("/trace/file-of-patterns", test_trace_file);
     return g_test_run();
 }
