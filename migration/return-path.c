@@ -97,11 +97,11 @@ static bool handle_message(ReturnPath *rp, bool *end, Error **errp)
         return false;
     }
     if (type == MIG_RP_MSG_PONG) {
-        trace_return_path_pong(value);
+        trace_source_return_path_thread_pong(value);
         handle_pong(rp, value);
         return true;
     }
-    trace_return_path_shut(value);
+    trace_source_return_path_thread_shut(value);
     rp->got_shut = true;
     rp->shut_value = value;
     *end = true;
@@ -135,7 +135,7 @@ bool return_path_start(ReturnPath *rp, QEMUFile *f, MigrationStats *stats,
     };
     qemu_event_init(&rp->ended, false);
     qemu_event_init(&rp->pong, false);
-    rp->started = qemu_thread_create(&rp->thread, "mig/src/rp",
+    rp->started = qemu_thread_create(&rp->thread, "mig/src/return",
                                      return_path_thread, rp,
                                      QEMU_THREAD_JOINABLE, errp);
     if (!rp->started) {

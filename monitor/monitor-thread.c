@@ -25,7 +25,7 @@ GMainContext *monitor_thread_context(void)
     if (!monitor_thread.context) {
         monitor_thread.context = g_main_context_new();
         monitor_thread.loop = g_main_loop_new(monitor_thread.context, FALSE);
-        qemu_thread_create(&monitor_thread.thread, "mon_iothread",
+        qemu_thread_create(&monitor_thread.thread, "IO mon_iothread",
                            monitor_thread_main, NULL, QEMU_THREAD_JOINABLE,
                            &error_fatal);
     }

@@ -278,7 +278,7 @@ static bool start(Error **errp)
         !memory_global_dirty_log_start(GLOBAL_DIRTY_DIRTY_RATE, errp)) {
         return false;
     }
-    measure.thread_exists = qemu_thread_create(&measure.thread, "dirty-rate",
+    measure.thread_exists = qemu_thread_create(&measure.thread, "mig/dirtyrate",
                                                measure_thread, NULL,
                                                QEMU_THREAD_JOINABLE, errp);
     if (!measure.thread_exists && tracking) {

@@ -24,7 +24,7 @@ static void check_threads_left(QTestState *s, const char *when)
         g_autofree char *text = NULL;
 
         if (g_file_get_contents(comm, &text, NULL, NULL) &&
-            g_str_has_prefix(text, "mig/src/rp")) {
+            g_str_has_prefix(text, "mig/src/return")) {
             g_error("thread %s is left %s", g_strchomp(text), when);
         }
     }
