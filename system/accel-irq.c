@@ -3,6 +3,7 @@
 #include "qemu/osdep.h"
 
 #include "qemu/error.h"
+#include "qemu/main-loop.h"
 #include "system/accel.h"
 #include "system/accel-irq.h"
 
@@ -45,6 +46,17 @@ bool accel_route_update(int gsi, uint64_t address, uint32_t data, Error **errp)
 void accel_route_remove(int gsi)
 {
     irq_ops()->route_remove(gsi);
+}
+
+bool accel_has_pulse(void)
+{
+    return irq_ops()->pulse_gsi;
+}
+
+AccelPulse accel_pulse_gsi(int gsi)
+{
+    assert(bql_locked());
+    return irq_ops()->pulse_gsi(gsi);
 }
 
 bool accel_irqfd_add(int gsi, int fd, int resample_fd, Error **errp)

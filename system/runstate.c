@@ -202,9 +202,9 @@ static void do_vm_stop(RunState state, bool tell)
     }
     vm.was_suspended = old == RUN_STATE_SUSPENDED;
     runstate_set(state);
-    cpu_disable_ticks();
     t0_ns = get_clock();
     pause_all_vcpus();
+    cpu_disable_ticks(); /* the guest's time goes on as long as it runs */
     if (runstate_take_suspend_request()) {
         vm.was_suspended = true;
         qapi_event_send_suspend();

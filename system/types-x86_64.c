@@ -17,6 +17,7 @@
 #include "hw/misc/debugexit.h"
 #include "hw/qdev.h"
 #include "hw/rtc/mc146818rtc.h"
+#include "hw/timer/i8254.h"
 #include "migration/migration.h"
 #include "monitor/monitor.h"
 #include "qom/object.h"
@@ -41,6 +42,7 @@ static void register_types(void)
     isa_register_types();
     isa_serial_register_types();
     mc146818rtc_register_types();
+    i8254_register_types();
     port92_register_types();
     acpi_pm_register_types();
     debugexit_register_types();

@@ -8,8 +8,6 @@
  * (no KVM_CLOCK_TSC_STABLE) the guest may have computed a later time than
  * KVM_GET_CLOCK tells; then that counts.
  *
- * The PIT in the kernel ticks on; what has piled up there is dropped.
- *
  * Section `kvmclock`, version 1: u64 clock; subsection
  * `kvmclock/clock_is_reliable`, version 1: bool.
  */
@@ -127,17 +125,6 @@ static void read_clock(void)
     kc.valid = true;
 }
 
-/* Its period begins anew, without the ticks that fell into the pause. */
-static void restart_pit(void)
-{
-    struct kvm_pit_state2 s;
-
-    if (kvm_vm()->irqchip == KVM_IRQCHIP_ON &&
-        kvm_vm_ioctl(kvm_vm(), KVM_GET_PIT2, &s) == 0) {
-        kvm_vm_ioctl(kvm_vm(), KVM_SET_PIT2, &s);
-    }
-}
-
 static void tell_of_pause(void)
 {
     KvmVm *vm = kvm_vm();
@@ -168,7 +155,6 @@ static void state_changed(void *opaque, bool running, RunState state)
         }
         kc.valid = false;
         tell_of_pause();
-        restart_pit();
     }
 }
 

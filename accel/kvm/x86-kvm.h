@@ -7,7 +7,7 @@
  *   x86-regs.c    general, segment, control, debug, FPU and vector registers
  *   x86-msrs.c    model specific registers
  *   x86-events.c  pending events, MP state, local APIC
- *   x86-vm.c      what a VM has once: irqchip, PIT; moving it to another VM
+ *   x86-vm.c      what a VM has once: irqchip; moving it to another VM
  *   x86-clock.c   kvmclock
  *   x86-sections.c  sections of all these
  *
@@ -90,7 +90,6 @@ bool kvm_x86_put_events(KvmVcpu *v, Error **errp);
 typedef struct KvmX86VmState {
     bool has_irqchip;
     struct kvm_irqchip chips[3];
-    struct kvm_pit_state2 pit;
     struct kvm_clock_data clock;
 } KvmX86VmState;
 
@@ -114,7 +113,7 @@ bool kvm_x86_put_clock(KvmVm *vm, const struct kvm_clock_data *data,
                        Error **errp);
 /* What the guest computes from its page at the TSC in @env; 0: no page. */
 uint64_t kvm_x86_guest_clock(const CPUX86State *env);
-/* kvmclock and PIT stand while the VM does; section `kvmclock`. Once. */
+/* kvmclock stands while the VM does; section `kvmclock`. Once. */
 void kvm_x86_clock_init(void);
 
 /* ---- x86-sections.c ---- */

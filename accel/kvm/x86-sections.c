@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sections of the interrupt controllers and the PIT that are in the kernel;
- * and their reset. All integers big-endian.
+ * Sections of the interrupt controllers that are in the kernel; and their
+ * reset. All integers big-endian.
  *
  *   i8259, version 1, instances 0 and 1: 16 u8, in the order of the table below
  *   ioapic, version 3: u8 id, u8 ioregsel, 8 unused, u32 irr, 24 u64 redirection
- *   i8254, version 3: u32 irq_disabled, 3 channels of 32 bytes, i64 next
- *       transition; times are of the virtual clock
- *   i8254/ferry-flags, version 1, ours, if not 0: u32 flags of kvm_pit_state2
  *
  * A state goes to the kernel as soon as it is loaded, a part at a time.
  */
 #include "qemu/osdep.h"
 
 #include "qemu/error.h"
-#include "qemu/timer.h"
 #include "system/reset.h"
 #include "vmstate/savevm.h"
 
@@ -32,25 +28,12 @@ typedef struct IoapicSection {
     uint64_t redirtbl[KVM_IOAPIC_NUM_PINS];
 } IoapicSection;
 
-typedef struct PitChannel {
-    int32_t count;
-    struct kvm_pit_channel_state s;
-    int64_t load_time, next_transition;
-} PitChannel;
-
-typedef struct PitSection {
-    uint32_t irq_disabled, flags;
-    PitChannel channels[3];
-    int64_t next_transition;
-} PitSection;
-
 /* Of the machine, under the BQL; filled while it is saved or loaded. */
 static struct {
     bool registered;
     KvmX86VmState pristine; /* as the kernel made it */
     PicSection pics[2];
     IoapicSection ioapic;
-    PitSection pit;
 } sec;
 
 static bool get_chip(unsigned chip, struct kvm_irqchip *c, Error **errp)
@@ -214,158 +197,6 @@ static const VMStateDescription vmstate_ioapic = {
         },
 };
 
-/* ---- i8254 ---- */
-
-/* The kernel's times are CLOCK_MONOTONIC's: what to add for the guest's. */
-static int64_t to_virtual_ns(void)
-{
-    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) -
-           qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
-}
-
-static bool pit_pre_save(void *opaque, Error **errp)
-{
-    PitSection *p = opaque;
-    struct kvm_pit_state2 s;
-    int ret = kvm_vm_ioctl(kvm_vm(), KVM_GET_PIT2, &s);
-
-    if (ret < 0) {
-        error_setg_errno(errp, -ret, "cannot read the PIT");
-        return false;
-    }
-    p->flags = s.flags;
-    p->irq_disabled = (s.flags & KVM_PIT_FLAGS_HPET_LEGACY) != 0;
-    for (int i = 0; i < 3; i++) {
-        PitChannel *c = &p->channels[i];
-
-        c->s = s.channels[i];
-        c->count = c->s.count;
-        c->load_time = c->s.count_load_time + to_virtual_ns();
-        c->next_transition = -1;
-    }
-    p->next_transition = -1;
-    return true;
-}
-
-/* Mode 255: none yet. */
-static bool channel_valid(const PitChannel *c)
-{
-    return c->count >= 0 && c->count <= 0x10000 &&
-           (c->s.mode <= 7 || c->s.mode == 255) && c->s.rw_mode <= 3 &&
-           c->s.read_state <= 4 && c->s.write_state <= 4 &&
-           c->s.count_latched <= 4;
-}
-
-static bool pit_post_load(void *opaque, int version_id, Error **errp)
-{
-    PitSection *p = opaque;
-    struct kvm_pit_state2 s = { .flags = p->flags };
-    int ret;
-
-    if (p->flags &
-        ~(KVM_PIT_FLAGS_HPET_LEGACY | KVM_PIT_FLAGS_SPEAKER_DATA_ON)) {
-        error_setg(errp, "flags are 0x%x, expected 0 to 3", p->flags);
-        return false;
-    }
-    for (int i = 0; i < 3; i++) {
-        PitChannel *c = &p->channels[i];
-
-        if (!channel_valid(c)) {
-            error_setg(errp,
-                       "channel %d: count %d, mode %u, rw_mode %u: no such "
-                       "state",
-                       i, c->count, c->s.mode, c->s.rw_mode);
-            return false;
-        }
-        s.channels[i] = c->s;
-        s.channels[i].count = c->count;
-        s.channels[i].count_load_time = c->load_time - to_virtual_ns();
-    }
-    ret = kvm_vm_ioctl(kvm_vm(), KVM_SET_PIT2, &s);
-    if (ret < 0) {
-        error_setg_errno(errp, -ret, "cannot set the PIT");
-    }
-    return ret >= 0;
-}
-
-#define CH_U8(f) SEC_U8(#f, PitChannel, s.f)
-#define CH_I64(n, f) \
-    SEC_FIELD(n, int64_t, vmstate_info_int64, offsetof(PitChannel, f))
-
-static const VMStateDescription vmstate_pit_channel = {
-    .name = "pit channel",
-    .version_id = 2,
-    .minimum_version_id = 2,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_INT32(count, PitChannel),
-            SEC_FIELD("latched_count", uint16_t, vmstate_info_uint16,
-                      offsetof(PitChannel, s.latched_count)),
-            CH_U8(count_latched),
-            CH_U8(status_latched),
-            CH_U8(status),
-            CH_U8(read_state),
-            CH_U8(write_state),
-            CH_U8(write_latch),
-            CH_U8(rw_mode),
-            CH_U8(mode),
-            CH_U8(bcd),
-            CH_U8(gate),
-            CH_I64("count_load_time", load_time),
-            CH_I64("next_transition_time", next_transition),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
-static bool pit_flags_needed(void *opaque)
-{
-    const PitSection *p = opaque;
-
-    return p->flags != 0;
-}
-
-static bool pit_pre_load(void *opaque, Error **errp)
-{
-    PitSection *p = opaque;
-
-    p->flags = 0;
-    return true;
-}
-
-static const VMStateDescription vmstate_pit_flags = {
-    .name = "i8254/ferry-flags",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = pit_flags_needed,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_UINT32(flags, PitSection),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
-static const VMStateDescription vmstate_pit = {
-    .name = "i8254",
-    .version_id = 3,
-    .minimum_version_id = 3,
-    .pre_load = pit_pre_load,
-    .pre_save = pit_pre_save,
-    .post_load = pit_post_load,
-    .fields =
-        (const VMStateField[]){
-            SEC_FIELD("channels[0].irq_disabled", uint32_t, vmstate_info_uint32,
-                      offsetof(PitSection, irq_disabled)),
-            VMSTATE_STRUCT_ARRAY(channels, PitSection, 3, 2,
-                                 vmstate_pit_channel, PitChannel),
-            SEC_FIELD("channels[0].next_transition_time", int64_t,
-                      vmstate_info_int64,
-                      offsetof(PitSection, next_transition)),
-            VMSTATE_END_OF_LIST(),
-        },
-    .subsections = (const VMStateDescription *const[]){ &vmstate_pit_flags,
-                                                        NULL },
-};
-
 /* ---- all of it ---- */
 
 static void reset_irqchip(void *opaque)
@@ -397,6 +228,5 @@ bool kvm_x86_sections_init(Error **errp)
             return false;
         }
     }
-    return vmstate_register(NULL, 0, &vmstate_ioapic, &sec.ioapic, errp) &&
-           vmstate_register(NULL, 0, &vmstate_pit, &sec.pit, errp);
+    return vmstate_register(NULL, 0, &vmstate_ioapic, &sec.ioapic, errp);
 }

@@ -10,9 +10,9 @@
  *   load   system registers, XCR0, vectors, general registers; TSC before what
  *          is compared with it; MSRs; local APIC, and after it the deadline,
  *          which is ignored unless its timer is in that mode; MP state, debug
- *          registers, events. Then PICs, PIT and I/O APIC (what is requested
- *          there must find the local APICs as they were), at last the clock,
- *          for which all TSCs must be in place
+ *          registers, events. Then PICs and I/O APIC (what is requested there
+ *          must find the local APICs as they were), at last the clock, for
+ *          which all TSCs must be in place
  *
  * Time goes on
  *
@@ -26,7 +26,7 @@
  *              is out is a mark in the kernel until the next entry, which no
  *              request shows: so the entry is made, without running anything,
  *              and again if the timer fired between that and the reading
- *   PIT        see x86-twin.h
+ *   PIT        is none of the kernel's
  *
  * MSRs: all the kernel lists, MTRRs and machine check banks, but only those that
  * differ from what the new vCPU has.
@@ -77,7 +77,6 @@ struct KvmArchMove {
     unsigned flushes;
     struct kvm_irqchip chips[3];
     struct kvm_clock_data clock;
-    struct kvm_pit_state2 pit;
     guint nr_vcpus;
     VcpuState *vcpus;
 };
@@ -451,24 +450,6 @@ static bool load_chips(KvmArchMove *m, Error **errp)
     return true;
 }
 
-/* Of the PIT, in its line to the first PIC, or behind pin 2 of the I/O APIC. */
-static bool is_tick_requested(const KvmArchMove *m)
-{
-    const struct kvm_ioapic_state *io =
-        &m->chips[KVM_IRQCHIP_IOAPIC].chip.ioapic;
-    uint8_t vector = io->redirtbl[2].fields.vector;
-
-    if (m->chips[KVM_IRQCHIP_PIC_MASTER].chip.pic.irr & 1) {
-        return true;
-    }
-    for (guint i = 0; i < m->nr_vcpus && !io->redirtbl[2].fields.mask; i++) {
-        if (kvm_x86_apic_is_requested(&m->vcpus[i].lapic, vector)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool load_clock(KvmArchMove *m, Error **errp)
 {
     struct kvm_clock_data c = {
@@ -524,8 +505,7 @@ bool kvm_arch_move_save(KvmArchMove *m, Error **errp)
             return false;
         }
     }
-    return (!has_irqchip(m) || (kvm_x86_pit_save(m->from, &m->pit, errp) &&
-                                save_chips(m, errp))) &&
+    return (!has_irqchip(m) || save_chips(m, errp)) &&
            vm_call(m->from, KVM_GET_CLOCK, &m->clock, "the guest's clock",
                    errp);
 }
@@ -538,10 +518,7 @@ bool kvm_arch_move_load(KvmArchMove *m, Error **errp)
             return false;
         }
     }
-    return (!has_irqchip(m) ||
-            (load_chips(m, errp) &&
-             kvm_x86_pit_load(m->to, &m->pit, is_tick_requested(m), errp))) &&
-           load_clock(m, errp);
+    return (!has_irqchip(m) || load_chips(m, errp)) && load_clock(m, errp);
 }
 
 /* Registers that name a place in memory where the kernel writes. */

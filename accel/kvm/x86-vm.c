@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an x86 VM has once: two pages for the kernel's own use, the PICs, the
- * I/O APIC and the PIT.
+ * What an x86 VM has once: two pages for the kernel's own use, the PICs and
+ * the I/O APIC.
  */
 #include "qemu/osdep.h"
 
@@ -104,7 +104,7 @@ bool kvm_x86_get_irqchip(KvmVm *vm, KvmX86VmState *s, Error **errp)
             return false;
         }
     }
-    return get(vm, KVM_GET_PIT2, &s->pit, "PIT", errp);
+    return true;
 }
 
 bool kvm_x86_put_irqchip(KvmVm *vm, const KvmX86VmState *s, Error **errp)
@@ -117,7 +117,7 @@ bool kvm_x86_put_irqchip(KvmVm *vm, const KvmX86VmState *s, Error **errp)
             return false;
         }
     }
-    return put(vm, KVM_SET_PIT2, &s->pit, "PIT", errp);
+    return true;
 }
 
 bool kvm_x86_get_vm_state(KvmVm *vm, KvmX86VmState *s, Error **errp)

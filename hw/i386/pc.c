@@ -7,6 +7,7 @@
 #include "hw/i386/gsi-lines.h"
 #include "hw/i386/pc.h"
 #include "hw/isa/port92.h"
+#include "hw/timer/i8254.h"
 #include "qemu/error.h"
 #include "qemu/units.h"
 #include "system/accel.h"
@@ -233,7 +234,7 @@ static bool create_devices(PCMachineState *pcms, Error **errp)
     }
     fill_cmos(pcms);
     pcms->pm = acpi_pm_create(PC_MACHINE_GET_CLASS(pcms)->pm_type, errp);
-    return pcms->pm && create_port92(errp) &&
+    return pcms->pm && create_port92(errp) && i8254_create(errp) &&
            create_serial(MACHINE_GET_CLASS(pcms), errp);
 }
 

@@ -4,7 +4,8 @@
  *
  * An accelerator with an interrupt controller of its own (KVM's irqchip) has
  * numbered lines (gsi.h). Beside setting their level, a device can send
- * messages (MSI), or hand over an eventfd that raises a line. Doorbells: a guest's store to an
+ * messages (MSI), pulse a line and learn what became of that, or hand over an
+ * eventfd that raises a line. Doorbells: a guest's store to an
  * address signals an eventfd, with no vCPU leaving for the VMM. Coalesced
  * stores: gathered by the accelerator and done later, in order, at the latest
  * before the next exit of a vCPU is acted upon.
@@ -19,6 +20,13 @@
  */
 #ifndef SYSTEM_ACCEL_IRQ_H
 #define SYSTEM_ACCEL_IRQ_H
+
+/* What became of a line's pulse. */
+typedef enum AccelPulse {
+    ACCEL_PULSE_MASKED = -1, /* lost: one is behind a mask already */
+    ACCEL_PULSE_WAITS = 0,   /* lost: one waits for a vCPU to take it */
+    ACCEL_PULSE_TAKEN = 1,   /* a vCPU will get it, or a mask holds it back */
+} AccelPulse;
 
 typedef struct AccelDoorbell {
     bool pio; /* a port; else guest physical memory */
@@ -37,6 +45,7 @@ typedef struct AccelIrqOps {
     bool (*route_update)(int gsi, uint64_t address, uint32_t data,
                          Error **errp);
     void (*route_remove)(int gsi);
+    AccelPulse (*pulse_gsi)(int gsi);
     bool (*irqfd_add)(int gsi, int fd, int resample_fd, Error **errp);
     void (*irqfd_remove)(int gsi, int fd);
     bool (*doorbell_add)(const AccelDoorbell *bell, Error **errp);
@@ -50,6 +59,10 @@ bool accel_send_msi(uint64_t address, uint32_t data, Error **errp);
 int accel_route_add(uint64_t address, uint32_t data, Error **errp);
 bool accel_route_update(int gsi, uint64_t address, uint32_t data, Error **errp);
 void accel_route_remove(int gsi);
+
+/* Raise line @gsi and lower it: an edge. Only if the accelerator has that. */
+bool accel_has_pulse(void);
+AccelPulse accel_pulse_gsi(int gsi);
 
 /*
  * A write to @fd raises @gsi. @resample_fd, or -1: the line is level-triggered,

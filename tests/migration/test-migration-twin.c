@@ -2,7 +2,8 @@
 /*
  * Migration of x86-64 guests under KVM that move to another kernel VM
  * meanwhile, because the tracker changes between rings and bitmap: after each
- * round another one. Pages are exact, timers tick on, clocks never step back.
+ * round another one. Pages are exact, timers tick on,
+ * those that can be counted without losing one, clocks never step back.
  *
  * MIGRATION_TEST_TWINS: so many changes at least (make soak: 1,000).
  */
@@ -11,6 +12,7 @@
 #include "guest-check.h"
 #include "guest-fixture.h"
 #include "guest-machine.h"
+#include "guest-ticks.h"
 
 #define ACCEL      "kvm,dirty-tracking=auto,dirty-ring-size=4096"
 #define EACH_ROUND "-global migration.x-change-dirty-tracking=on"
@@ -68,38 +70,10 @@ static const MigrationTest pages_test = {
 
 /* ------------------------------------------------------------ clocks */
 
-typedef struct Look {
-    uint64_t ns, ticks;
-} Look;
-
-static Look look_at(MigrationPair *p, unsigned cpu)
-{
-    const volatile struct clock_page *c = clocks_page(p->src_ram, cpu);
-    uint64_t loop;
-    Look l;
-
-    do {
-        loop = c->end;
-        l.ns = c->now_kvm_ns;
-        l.ticks = c->now_ticks;
-    } while (loop != c->begin);
-    return l;
-}
-
-/* Until every vCPU has ticked so often again. */
 static void wait_ticks(MigrationPair *p, uint64_t more)
 {
-    gint64 end = g_get_monotonic_time() + 30 * G_USEC_PER_SEC;
-
     for (unsigned cpu = 0; cpu < MAX(p->test->guest_cpus, 1); cpu++) {
-        uint64_t before = look_at(p, cpu).ticks;
-
-        while (look_at(p, cpu).ticks < before + more) {
-            if (g_get_monotonic_time() > end) {
-                g_error("vCPU %u does not tick any more", cpu);
-            }
-            g_usleep(1000);
-        }
+        ticks_wait(p->src_ram, cpu, more);
     }
 }
 
@@ -111,20 +85,40 @@ static void tick_then_let_go(MigrationPair *p)
     let_it_go(p);
 }
 
-#define CLOCKS_TEST(name_, args, cpus)                                       \
+/* Not one tick is lost, nor one too many. */
+static void count_then_let_go(MigrationPair *p)
+{
+    TickCount t;
+    int64_t n = 0;
+
+    wait_ticks(p, 20);
+    t = ticks_begin(p->src_ram, 0.2);
+    ticks_assert_all(&t);
+    while (n < changes_wanted()) {
+        n = MIN(n + 10, changes_wanted());
+        wait_changes(p, n);
+        ticks_assert_all(&t);
+    }
+    let_it_go(p);
+}
+
+#define CLOCKS_TEST(name_, args, cpus, hook)                                 \
     {                                                                        \
         .name = "/migration/twin/" name_, .accel = ACCEL, .guest = "clocks", \
         .guest_args = args " ws=4", .guest_cpus = cpus, .ram_mib = 64,       \
         .src_args = EACH_ROUND, .caps = caps_return_path,                    \
         .params = "'max-bandwidth':40000000,'downtime-limit':0",             \
-        .during = tick_then_let_go, .own_only = true,                        \
+        .during = hook, .own_only = true,                                    \
     }
 
 static const MigrationTest clocks_tests[] = {
-    CLOCKS_TEST("periodic-local-timers", "cpus=2 tick=lapic hz=1000", 2),
+    CLOCKS_TEST("periodic-local-timers", "cpus=2 tick=lapic hz=1000", 2,
+                tick_then_let_go),
     /* Each interrupt arms the next: one that is lost was the last. */
-    CLOCKS_TEST("one-shot-local-timers", "cpus=2 tick=oneshot hz=1000", 2),
-    CLOCKS_TEST("pit", "tick=pit hz=1000", 1),
+    CLOCKS_TEST("one-shot-local-timers", "cpus=2 tick=oneshot hz=1000", 2,
+                tick_then_let_go),
+    CLOCKS_TEST("pit-1000-hz", "tick=pit hz=1000", 1, count_then_let_go),
+    CLOCKS_TEST("pit-100-hz", "tick=pit hz=100", 1, count_then_let_go),
 };
 
 static void add_tests(void)

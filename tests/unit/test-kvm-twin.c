@@ -405,42 +405,6 @@ static void test_apic_timer(void)
     g_assert_cmpuint(get_reg(&s, 0x390), ==, 5000);
 }
 
-/*
- * A PIT that is set anew at any time of its period, again and again: the ticks
- * of all periods and those added are as many as time says.
- */
-static void test_pit_ledger(void)
-{
-    const struct kvm_pit_channel_state c = { .count = 1193, .mode = 2 };
-    const int64_t period = INT64_C(1193) * 1000000000 / 1193182;
-    KvmX86PitLedger l = { 0 };
-    int64_t now = 1000000, begin = 0;
-    int64_t ticks = 0;
-
-    for (unsigned i = 0; i < 1000; i++) {
-        int64_t set = now;
-
-        /* Runs for a while; then stands, for less than a period. */
-        now += 777777 * (i % 7) + 1234;
-        ticks += begin ? (now - set) / period : 0;
-        kvm_x86_pit_stopped(&l, &c, now);
-        now += 100000;
-        ticks += kvm_x86_pit_started(&l, now, i % 8 != 0);
-        if (!begin) {
-            begin = now;
-        }
-        g_assert_cmpfloat(
-            ABS((double)(now - begin) / (double)period - (double)ticks), <, 3);
-    }
-    g_assert_cmpint(ticks, >, 2000);
-
-    /* Another period: half of it is reckoned. */
-    l = (KvmX86PitLedger){ .period_ns = 5, .begin_ns = 1 };
-    kvm_x86_pit_stopped(&l, &c, now);
-    g_assert_cmpfloat(l.owed, ==, 0.5);
-    g_assert_cmpint(l.period_ns, ==, period);
-}
-
 static void test_skip(void)
 {
     g_test_skip(mini_unusable());
@@ -474,7 +438,6 @@ int TSA_NO_CHECK main(int argc, char **argv)
 
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/kvm/twin/apic-timer", test_apic_timer);
-    g_test_add_func("/kvm/twin/pit-ledger", test_pit_ledger);
     if (mini_unusable()) {
         g_test_add_func("/kvm/twin", test_skip);
         return g_test_run();

@@ -189,13 +189,20 @@ static void look_at_all_tsc(volatile struct clock_page *p)
 
 static void look(volatile struct clock_page *p, uint64_t cpu)
 {
-    uint64_t tsc, ns = 0;
+    uint64_t tsc, ns = 0, ticks;
 
+    do { /* once more if a tick came meanwhile */
+        ticks = p->ticks;
+        barrier();
+        if (p->has_kvm_clock) {
+            ns = read_kvm_clock(cpu, &tsc);
+        } else {
+            tsc = rdtsc();
+        }
+        barrier();
+    } while (ticks != p->ticks);
     if (p->has_kvm_clock) {
-        ns = read_kvm_clock(cpu, &tsc);
         step(&p->kvm_steps, &p->kvm_largest, p->now_kvm_ns, ns);
-    } else {
-        tsc = rdtsc();
     }
     step(&p->tsc_steps, &p->tsc_largest, p->now_tsc, tsc);
     if (p->loops && tsc - p->now_tsc > p->longest_loop_gap) {
@@ -205,7 +212,7 @@ static void look(volatile struct clock_page *p, uint64_t cpu)
     barrier();
     p->now_tsc = tsc;
     p->now_kvm_ns = ns;
-    p->now_ticks = p->ticks;
+    p->now_ticks = ticks;
     barrier();
     p->end = p->loops;
 }
@@ -222,9 +229,11 @@ void guest_main_secondary(uint64_t cpu)
     p->tick_hz = tick_hz;
     p->has_kvm_clock = arch_kvm_clock(cpu)->mul != 0;
     look(p, cpu);
+    tick_start(cpu);
+    look(p, cpu);
     p->first_tsc = rtc_due = p->now_tsc;
     p->first_kvm_ns = p->now_kvm_ns;
-    tick_start(cpu);
+    p->first_ticks = p->now_ticks;
     barrier();
     p->magic = CLOCKS_MAGIC;
 

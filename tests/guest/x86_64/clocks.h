@@ -42,7 +42,7 @@ struct clock_page {
     uint64_t begin;                          /* 78 */
     uint64_t now_tsc, now_kvm_ns, now_ticks; /* 80 */
     uint64_t end;                            /* 98 */
-    uint64_t first_tsc, first_kvm_ns;        /* a0 when ticks were let in */
+    uint64_t first_tsc, first_kvm_ns;        /* a0 a moment after ticks began */
     uint64_t rtc_seconds;                    /* b0 of the day */
     /* Interrupts. */
     uint64_t ticks;            /* b8 */
@@ -52,7 +52,8 @@ struct clock_page {
                                        this and the next */
     uint64_t longest_loop_gap; /* d8 between two looks at the clocks */
     uint64_t pages_written;    /* e0 */
-    uint64_t pad[483];
+    uint64_t first_ticks;      /* e8 had come at first_tsc */
+    uint64_t pad[482];
 };
 
 _Static_assert(sizeof(struct clock_page) == 4096, "one page");
