@@ -4,6 +4,7 @@
 
 #include <glib/gstdio.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "framework.h"
 #include "guest-machine.h"
@@ -41,16 +42,19 @@ bool migration_guests_work(void)
 
 /* ---------------------------------------------------------- one pair */
 
+/* @path NULL: a place for copies. */
 static uint8_t *map_ram(const char *path, size_t bytes)
 {
-    int fd = g_open(path, O_RDWR | O_CREAT, 0600);
+    int fd = path ? g_open(path, O_RDWR | O_CREAT, 0600) : -1;
     void *ram;
 
-    g_assert_cmpint(fd, >=, 0);
-    g_assert_cmpint(ftruncate(fd, bytes), ==, 0);
-    ram = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    g_assert_true(!path || (fd >= 0 && ftruncate(fd, bytes) == 0));
+    ram = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+               path ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
     g_assert_true(ram != MAP_FAILED);
-    close(fd);
+    if (path) {
+        close(fd);
+    }
     return ram;
 }
 
@@ -77,8 +81,10 @@ MigrationPair *migration_pair_new(const MigrationTest *test)
         g_assert_no_error(err);
     }
     p->ram_bytes = mib * MIB;
-    src = ram_path(p, false);
-    dst = ram_path(p, true);
+    if (!test->ram_backend) {
+        src = ram_path(p, false);
+        dst = ram_path(p, true);
+    }
     p->src_ram = map_ram(src, p->ram_bytes);
     p->dst_ram = test->same_ram ? p->src_ram : map_ram(dst, p->ram_bytes);
     return p;
@@ -112,6 +118,48 @@ void migration_pair_free(MigrationPair *p)
     g_free(p);
 }
 
+/* ----------------------------------------- memory that is another's own */
+
+/* Where a process has the block of so many bytes. */
+static uint64_t address_of_ram(QTestState *s, size_t bytes)
+{
+    g_autofree char *text = qtest_hmp(s, "info ramblock");
+    g_autofree char *size = g_strdup_printf(" 0x%016zx 0x%016zx ", bytes,
+                                            bytes);
+    const char *at = strstr(text, size);
+
+    if (!at) {
+        g_error("no block of %zu bytes: %s", bytes, text);
+    }
+    return g_ascii_strtoull(at + strlen(size), NULL, 16);
+}
+
+/* That side's RAM, the first @bytes of it as they are now. */
+static const uint8_t *look(MigrationPair *p, bool target, size_t bytes)
+{
+    uint8_t *ram = target ? p->dst_ram : p->src_ram;
+    QTestState *s = target ? p->dst : p->src;
+    size_t done = 0;
+
+    if (p->test->ram_backend) {
+        uint64_t base = address_of_ram(s, p->ram_bytes);
+
+        while (done < bytes) {
+            struct iovec from = { (void *)(uintptr_t)(base + done),
+                                  bytes - done };
+            struct iovec to = { ram + done, bytes - done };
+            ssize_t n = process_vm_readv(qtest_pid(s), &to, 1, &from, 1, 0);
+
+            g_assert_cmpint(n, >, 0);
+            done += n;
+        }
+    }
+    return ram;
+}
+
+/* What a guest tells about itself is in there. */
+#define CONTROL_BYTES (17 * MIB)
+
 /* ---------------------------------------------------------- starting */
 
 static void add_args(GString *args, const char *more)
@@ -144,10 +192,15 @@ static QTestState *start_side(MigrationPair *p, bool target)
     g_autofree char *ram = ram_path(p, target);
     QTestState *s;
 
-    g_string_append_printf(args,
-                           "-object memory-backend-file,id=mem,size=%zu,"
-                           "mem-path=%s,share=on ",
-                           p->ram_bytes, ram);
+    if (t->ram_backend) {
+        g_string_append_printf(args, "-object %s,id=mem,size=%zu ",
+                               t->ram_backend, p->ram_bytes);
+    } else {
+        g_string_append_printf(args,
+                               "-object memory-backend-file,id=mem,size=%zu,"
+                               "mem-path=%s,share=on ",
+                               p->ram_bytes, ram);
+    }
     if (t->guest) {
         guest_machine_args(args, p, migration_binary_is_own(target));
         g_string_append_printf(args, " -serial file:%s/%s.serial", p->dir,
@@ -201,7 +254,7 @@ static void wait_for_guest(MigrationPair *p)
 {
     gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
 
-    while (!guest_machine_works(p->test, p->src_ram)) {
+    while (!guest_machine_works(p->test, look(p, false, CONTROL_BYTES))) {
         if (g_get_monotonic_time() > end) {
             g_autofree char *err = qtest_stderr(p->src);
 
@@ -226,7 +279,7 @@ void migration_start_source(MigrationPair *p)
 
 void migration_start_target(MigrationPair *p)
 {
-    if (!p->test->same_ram) {
+    if (!p->test->same_ram && !p->test->ram_backend) {
         memset(p->dst_ram, 0xff, p->ram_bytes);
     }
     p->dst = start_side(p, true);
@@ -399,7 +452,7 @@ void migration_check_guest(MigrationPair *p, bool dst)
     g_autoptr(GString) why = g_string_new(NULL);
     bool ok;
 
-    ok = guest_machine_check(p, dst ? p->dst_ram : p->src_ram, why);
+    ok = guest_machine_check(p, look(p, dst, p->ram_bytes), why);
     if (!ok) {
         g_error("%s: %s", p->test->name, why->str);
     }
@@ -407,11 +460,12 @@ void migration_check_guest(MigrationPair *p, bool dst)
 
 void migration_assert_guest_runs(MigrationPair *p, bool dst)
 {
-    const uint8_t *ram = dst ? p->dst_ram : p->src_ram;
+    const uint8_t *ram = look(p, dst, CONTROL_BYTES);
     uint64_t before = guest_machine_progress(p->test, ram);
     gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
 
     while (g_get_monotonic_time() < end) {
+        ram = look(p, dst, CONTROL_BYTES);
         if (guest_machine_progress(p->test, ram) != before) {
             return;
         }

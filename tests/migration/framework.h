@@ -10,7 +10,8 @@
  *
  * What a run does, in order:
  *   1  start the target (-incoming defer) and the source; both have their RAM
- *      in a shared file that this process maps, too
+ *      in a shared file that this process maps, too, or in memory of their own
+ *      that it reads (ram_backend)
  *   2  fill the source's RAM with a pattern, the target's with 0xff (machine
  *      none), or wait until the guest works
  *   3  capabilities and parameters, hook `prepare`
@@ -72,6 +73,10 @@ typedef struct MigrationTest {
     const char *accel;
     /* Optional. MiB; default 16 without a guest, 160 with one. */
     unsigned ram_mib;
+    /* Optional. "memory-backend-ram" with what is to be set; default: a shared
+     * file. src_ram and dst_ram are copies then, of when the framework last
+     * looked. With a guest only. */
+    const char *ram_backend;
     /* Optional. In which folder its files lie; default: the usual one. */
     const char *folder;
     /* Optional. Shared RAM is one file for both (x-ignore-shared). */

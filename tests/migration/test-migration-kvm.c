@@ -189,32 +189,6 @@ static void add_small_slots(void)
     }
 }
 
-/* Others could write to a shared file unseen: that is refused, in words. */
-static void refused_and_runs_on(MigrationPair *p)
-{
-    g_autoptr(json_object) r = NULL;
-
-    migration_wait(p->src, "failed");
-    r = migration_query(p->src);
-    g_assert_nonnull(
-        strstr(json_path_str(r, "error-desc"), "other processes may write"));
-    migration_assert_guest_runs(p, false);
-    qtest_assert_status(p->src, "running");
-    qtest_kill(p->dst);
-    p->dst = NULL;
-}
-
-static const MigrationTest pagemap_test = {
-    .name = "/migration/kvm/pagemap-refuses-a-shared-file",
-    .accel = "kvm,dirty-tracking=pagemap",
-    .guest = "workload",
-    .guest_args = "ws=4",
-    .ram_mib = 32,
-    .during = refused_and_runs_on,
-    .end = MIGRATION_LEFT_TO_HOOKS,
-    .own_only = true,
-};
-
 /* Segments of the first MiB change all the time: RAM, read-only, nothing. */
 static const MigrationTest remap_test = {
     .name = "/migration/kvm/mappings-that-change",
@@ -287,7 +261,6 @@ static void add_tests(void)
         migration_test_add(&odd_tests[i]);
     }
     add_small_slots();
-    migration_test_add(&pagemap_test);
     migration_test_add(&remap_test);
     migration_test_add(&sector_test);
     migration_test_add(&asleep_test);
