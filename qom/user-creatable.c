@@ -4,6 +4,7 @@
 
 #include "qapi/json.h"
 #include "qapi/keyval.h"
+#include "qemu/cutils.h"
 #include "qom/user-creatable.h"
 
 static const char *string_member(json_object *options, const char *name,
@@ -23,23 +24,9 @@ static const char *string_member(json_object *options, const char *name,
     return json_object_get_string(v);
 }
 
-static bool id_wellformed(const char *id)
-{
-    if (!g_ascii_isalpha(*id)) {
-        return false;
-    }
-    while (g_ascii_isalnum(*id) || (*id && strchr("-._", *id))) {
-        id++;
-    }
-    return *id == '\0';
-}
-
 static bool check_id(const char *id, Error **errp)
 {
-    if (!id_wellformed(id)) {
-        error_setg(errp, "Parameter 'id' expects an identifier");
-        error_append_hint(errp, "Identifiers consist of letters, digits, '-', "
-                                "'.', '_', starting with a letter.\n");
+    if (!id_check(id, errp)) {
         return false;
     }
     if (object_resolve_path_component(object_get_objects_root(), id)) {

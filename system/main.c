@@ -73,6 +73,7 @@ static void start_commands(void)
     hmp_add_info_commands(hmp_qom_info_commands);
     hmp_add_commands(hmp_machine_commands);
     hmp_add_info_commands(hmp_machine_info_commands);
+    hmp_add_commands(hmp_hw_commands);
     hmp_add_info_commands(hmp_hw_info_commands);
     hmp_add_commands(hmp_migration_commands);
     hmp_add_info_commands(hmp_migration_info_commands);

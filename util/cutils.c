@@ -394,3 +394,21 @@ void qemu_hexdump(FILE *f, const char *prefix, const void *buf, size_t size)
         fputc('\n', f);
     }
 }
+
+bool id_check(const char *id, Error **errp)
+{
+    const char *p = id;
+
+    if (g_ascii_isalpha(*p)) {
+        while (g_ascii_isalnum(*p) || (*p && strchr("-._", *p))) {
+            p++;
+        }
+        if (!*p) {
+            return true;
+        }
+    }
+    error_setg(errp, "Parameter 'id' expects an identifier");
+    error_append_hint(errp, "Identifiers consist of letters, digits, '-', "
+                            "'.', '_', starting with a letter.\n");
+    return false;
+}

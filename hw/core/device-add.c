@@ -3,6 +3,10 @@
 #include "qemu/osdep.h"
 
 #include "hw/device-add.h"
+#include "hw/hmp.h"
+#include "qapi/keyval.h"
+#include "qapi/qapi-commands-qdev.h"
+#include "qemu/cutils.h"
 #include "qemu/error.h"
 
 static gint by_name(gconstpointer a, gconstpointer b)
@@ -48,15 +52,17 @@ static ObjectClass *find_class(const char *name, Error **errp)
     return NULL;
 }
 
-void device_print_types(void)
+char *device_list_types(void)
 {
     g_autoptr(GSList) list = creatable_classes();
+    GString *text = g_string_new("Devices that can be made:\n");
 
-    printf("Devices that can be made:\n");
     for (GSList *l = list; l; l = l->next) {
-        printf("name \"%s\", desc \"%s\"\n", object_class_get_name(l->data),
-               DEVICE_CLASS(l->data)->desc);
+        g_string_append_printf(text, "name \"%s\", desc \"%s\"\n",
+                               object_class_get_name(l->data),
+                               DEVICE_CLASS(l->data)->desc);
     }
+    return g_string_free(text, FALSE);
 }
 
 static void print_property(const Property *prop, void *opaque)
@@ -83,17 +89,26 @@ bool device_print_properties(const char *name, Error **errp)
     return true;
 }
 
-/* The member's text, taken out of @props; NULL: there is none. */
-static char *take_text(json_object *props, const char *key)
+/*
+ * The member's text, taken out of @props, into @text, the caller's; NULL if
+ * there is none. False and @errp: it is no text.
+ */
+static bool take_text(json_object *props, const char *key, char **text,
+                      Error **errp)
 {
-    json_object *v = json_object_object_get(props, key);
-    char *text = NULL;
+    json_object *v;
 
-    if (v && json_object_is_type(v, json_type_string)) {
-        text = g_strdup(json_object_get_string(v));
-        json_object_object_del(props, key);
+    if (!json_object_object_get_ex(props, key, &v)) {
+        return true;
     }
-    return text;
+    if (!json_object_is_type(v, json_type_string)) {
+        error_setg(errp, "Invalid parameter type for '%s', expected: string",
+                   key);
+        return false;
+    }
+    *text = g_strdup(json_object_get_string(v));
+    json_object_object_del(props, key);
+    return true;
 }
 
 static bool adopt(DeviceState *dev, const char *id, Error **errp)
@@ -105,6 +120,9 @@ static bool adopt(DeviceState *dev, const char *id, Error **errp)
             object_get_container("/machine/peripheral-anon"), "device[*]",
             OBJECT(dev));
         return true;
+    }
+    if (!id_check(id, errp)) {
+        return false;
     }
     place = object_get_container("/machine/peripheral");
     if (object_resolve_path_component(place, id)) {
@@ -126,10 +144,12 @@ bool device_add(json_object *props, bool keyval, Error **errp)
     {
         json_object_object_add(rest, key, json_object_get(value));
     }
-    driver = take_text(rest, "driver");
-    id = take_text(rest, "id");
+    if (!take_text(rest, "driver", &driver, errp) ||
+        !take_text(rest, "id", &id, errp)) {
+        return false;
+    }
     if (!driver) {
-        error_setg(errp, "'driver' is missing");
+        error_setg(errp, "Parameter 'driver' is missing");
         return false;
     }
     if (!find_class(driver, errp)) {
@@ -152,3 +172,103 @@ bool device_add(json_object *props, bool keyval, Error **errp)
     object_unref(OBJECT(dev));
     return true;
 }
+
+/*
+ * While the machine exists: nothing can be plugged, and who tries is told
+ * whether that is so for this device or whether there is no such device.
+ */
+bool qmp_device_add(json_object *args, json_object **ret, Error **errp)
+{
+    g_autoptr(json_object) rest = json_object_new_object();
+    g_autofree char *driver = NULL, *id = NULL;
+
+    if (args) {
+        json_object_object_foreach(args, key, value)
+        {
+            json_object_object_add(rest, key, json_object_get(value));
+        }
+    }
+    if (!take_text(rest, "driver", &driver, errp) ||
+        !take_text(rest, "id", &id, errp)) {
+        return false;
+    }
+    if (!driver) {
+        error_setg(errp, "Parameter 'driver' is missing");
+        return false;
+    }
+    if (find_class(driver, errp)) {
+        error_setg(errp,
+                   "a device '%s' cannot be added to a machine that is built: "
+                   "there is no hot-plug; use -device",
+                   driver);
+    }
+    return false;
+}
+
+void qmp_device_del(const char *id, Error **errp)
+{
+    Object *obj = *id == '/'
+                      ? object_resolve_path(id, NULL)
+                      : object_resolve_path_component(
+                            object_get_container("/machine/peripheral"), id);
+
+    if (!obj || !object_dynamic_cast(obj, TYPE_DEVICE)) {
+        error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND, "Device '%s' not found",
+                  id);
+        return;
+    }
+    error_setg(errp,
+               "the device '%s' cannot be removed from a machine that is "
+               "built: there is no hot-unplug",
+               id);
+}
+
+static void hmp_device_add(Monitor *mon, json_object *args)
+{
+    const char *text = json_object_get_string(
+        json_object_object_get(args, "device"));
+    g_autoptr(json_object) props = NULL;
+    json_object *nothing = NULL;
+    bool help = false;
+    Error *err = NULL;
+
+    props = keyval_parse(text, "driver", &help, &err);
+    if (props && help) {
+        g_autofree char *types = device_list_types();
+
+        monitor_puts(mon, types);
+        return;
+    }
+    if (props) {
+        qmp_device_add(props, &nothing, &err);
+    }
+    hmp_handle_error(mon, err);
+}
+
+static void hmp_device_del(Monitor *mon, json_object *args)
+{
+    Error *err = NULL;
+
+    qmp_device_del(json_object_get_string(json_object_object_get(args, "id")),
+                   &err);
+    hmp_handle_error(mon, err);
+}
+
+const HMPCommand hmp_hw_commands[] = {
+    {
+        .name = "device_add",
+        .args_type = "device:S",
+        .params = "driver[,prop=value][,...]",
+        .help = "say why the device cannot be added; 'help' lists those that "
+                "-device makes",
+        .cmd = hmp_device_add,
+    },
+    {
+        .name = "device_del",
+        .args_type = "id:s",
+        .params = "id",
+        .help = "say why the device cannot be removed",
+        .cmd = hmp_device_del,
+    },
+    { .name = NULL },
+};

@@ -21,8 +21,8 @@
  */
 bool device_add(json_object *props, bool keyval, Error **errp);
 
-/* The types that device_add() knows, with what they are. */
-void device_print_types(void);
+/* The types that device_add() knows, with what they are. Caller frees. */
+char *device_list_types(void);
 /* The properties of type @name. False and @errp: there is none such. */
 bool device_print_properties(const char *name, Error **errp);
 

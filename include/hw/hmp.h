@@ -9,6 +9,7 @@
 
 #include "qemu/monitor-sink.h"
 
+extern const HMPCommand hmp_hw_commands[];
 extern const HMPCommand hmp_hw_info_commands[];
 
 #endif /* HW_HMP_H */

@@ -64,4 +64,7 @@ bool qemu_uuid_is_null(const uint8_t uuid[16]);
 /* Hex dump lines "0000: 00 01 …  ..", to @f with @prefix. */
 void qemu_hexdump(FILE *f, const char *prefix, const void *buf, size_t size);
 
+/* May @id name an object or a device of the user's? False and @errp. */
+bool id_check(const char *id, Error **errp);
+
 #endif /* QEMU_CUTILS_H */

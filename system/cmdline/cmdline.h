@@ -78,7 +78,14 @@ typedef struct CmdOption {
     const char *help;
     /* False and @errp: wrong argument. @arg is NULL without params. */
     bool (*parse)(Options *o, const char *arg, Error **errp);
+    bool no_json; /* key=value text, and JSON is not another form of it */
 } CmdOption;
+
+/* An option that people look for, and why it is not there. */
+typedef struct CmdRefusal {
+    const char *name, *reason;
+} CmdRefusal;
+extern const CmdRefusal opts_refused[]; /* ends with a NULL name */
 
 typedef struct CmdGroup {
     const char *title;

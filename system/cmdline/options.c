@@ -28,6 +28,17 @@ static const CmdOption *find_option(const char *name)
     return NULL;
 }
 
+/* Why there is no option @name; NULL: nobody would look for it. */
+static const char *refusal(const char *name)
+{
+    for (const CmdRefusal *r = opts_refused; r->name; r++) {
+        if (g_str_equal(r->name, name)) {
+            return r->reason;
+        }
+    }
+    return NULL;
+}
+
 static void free_backend(void *opaque)
 {
     Backend *b = opaque;
@@ -146,7 +157,10 @@ Options *options_parse(int argc, char **argv, Error **errp)
         name += name[1] == '-' ? 2 : 1;
         c = find_option(name);
         if (!c) {
-            error_setg(errp, "%s: invalid option", word);
+            const char *reason = refusal(name);
+
+            error_setg(errp, "%s: invalid option%s%s", word, reason ? ": " : "",
+                       reason ? reason : "");
             return NULL;
         }
         if (c->params) {
@@ -155,6 +169,12 @@ Options *options_parse(int argc, char **argv, Error **errp)
                 return NULL;
             }
             arg = argv[++i];
+            if (c->no_json && *arg == '{') {
+                error_setg(errp,
+                           "%s %s: this option takes no JSON; it takes %s",
+                           word, arg, c->params);
+                return NULL;
+            }
         }
         if (!c->parse(o, arg, errp)) {
             error_prepend(errp, arg ? "%s %s: " : "%s: ", word, arg);

@@ -106,13 +106,15 @@ const CmdOption opts_device[] = {
     { "drive",
       "file=FILE[,format=raw][,if=ide|none][,id=ID][,media=disk]"
       "[,readonly=on|off][,index=N]",
-      "an image of a disk, of which the first sector is booted", parse_drive },
+      "an image of a disk, of which the first sector is booted", parse_drive,
+      true },
     { "hda", "FILE", "the same as -drive file=FILE,index=0", parse_hda },
     { "bios", "FILE", "firmware to run instead of booting by the machine",
       parse_bios },
     { "boot", "[order=c][,strict=on|off][,menu=off]",
-      "what is booted: there is no other order than this", parse_boot },
+      "what is booted: there is no other order than this", parse_boot, true },
     { "rtc", "[base=utc|localtime|DATE][,clock=host|rt|vm][,driftfix=none]",
-      "what the real-time clock shows and which clock drives it", parse_rtc },
+      "what the real-time clock shows and which clock drives it", parse_rtc,
+      true },
     { NULL },
 };

@@ -83,15 +83,6 @@ static bool parse_nographic(Options *o, const char *arg, Error **errp)
     return true;
 }
 
-static bool parse_display(Options *o, const char *arg, Error **errp)
-{
-    if (!g_str_equal(arg, "none")) {
-        error_setg(errp, "there are no displays; only 'none' is supported");
-        return false;
-    }
-    return true;
-}
-
 static bool parse_pidfile(Options *o, const char *arg, Error **errp)
 {
     g_free(o->pidfile);
@@ -170,7 +161,6 @@ const CmdOption opts_run[] = {
     { "nographic", NULL,
       "serial port and monitor on this terminal (Ctrl-a h: help)",
       parse_nographic },
-    { "display", "none", "no display", parse_display },
     { "pidfile", "FILE", "write the process id there", parse_pidfile },
     { "daemonize", NULL, "go into the background once all is set up",
       parse_daemonize },

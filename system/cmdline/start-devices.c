@@ -78,7 +78,9 @@ void start_devices_help(const Options *o)
         }
         driver = json_object_object_get(v, "driver");
         if (!driver) {
-            device_print_types();
+            g_autofree char *types = device_list_types();
+
+            fputs(types, stdout);
         } else if (!device_print_properties(json_object_get_string(driver),
                                             &err)) {
             error_reportf_err(err, "-device %s: ", b->arg);
