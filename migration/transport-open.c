@@ -10,6 +10,7 @@
 #include "io/channel-socket.h"
 #include "qemu/fd-store.h"
 #include "system/ram-block.h"
+#include "system/sandbox.h"
 
 #include "transport-internal.h"
 
@@ -192,6 +193,7 @@ QIOChannel *transport_fd_open(const char *str, bool outgoing, Error **errp)
 QIOChannel *transport_exec_open(const MigrationExecCommand *cmd, bool outgoing,
                                 Error **errp)
 {
+    ERRP_GUARD();
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
     QIOChannelCommand *cioc;
 
@@ -200,6 +202,10 @@ QIOChannel *transport_exec_open(const MigrationExecCommand *cmd, bool outgoing,
     }
     if (!argv->len) {
         error_setg(errp, "exec: there is no command");
+        return NULL;
+    }
+    if (!sandbox_check_spawn(errp)) {
+        error_prepend(errp, "exec: ");
         return NULL;
     }
     g_ptr_array_add(argv, NULL);

@@ -13,6 +13,7 @@
 #include "system/dirty-memory.h"
 
 #include "dirty-pagemap-host.h"
+#include "ram-block-internal.h"
 
 #define FEATURES                                                    \
     (UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_UNPOPULATED | \
@@ -57,7 +58,8 @@ bool pagemap_host_open(PagemapHost *h, Error **errp)
     if (h->uffd < 0) {
         return false;
     }
-    h->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    /* Of the start: in another root, as another user, it cannot be opened. */
+    h->pagemap = fcntl(ram_pagemap_fd(), F_DUPFD_CLOEXEC, 0);
     if (h->pagemap < 0) {
         error_setg_errno(errp, errno, "cannot open /proc/self/pagemap");
         close(h->uffd);

@@ -3,17 +3,18 @@
  * Start-up and end of a process.
  *
  *  1. options are parsed; -help, -version and `help` arguments end here
- *  2. into the background (-daemonize: the parent waits), pid file, log
+ *  2. into the background (-daemonize: the parent waits), pid file, log,
+ *     the filter of system calls
  *  3. machine object and accelerator, so that wrong settings end it early
  *  4. sockets: chardevs and monitors listen from here on
  *  5. memory back ends, qtest, serial lines
  *  6. RAM, the board, devices of the user's
- *  7. reset; then the VM starts, waits (-S), or waits for a stream (-incoming)
+ *  7. reset; another root and user; then the VM starts, waits (-S), or waits
+ *     for a stream (-incoming)
  *  8. the waiting parent is let go, and the main loop runs until the end
  */
 #include "qemu/osdep.h"
 
-#include <sys/prctl.h>
 #include <signal.h>
 
 #include "chardev/char.h"
@@ -40,19 +41,9 @@ static bool start_process(Options *o, pid_t parent, Error **errp)
     if (o->daemonize && !daemonize_begin(errp)) {
         return false;
     }
-    if (o->exit_with_parent) {
-        if (o->daemonize) {
-            error_setg(errp, "-run-with exit-with-parent=on cannot be used "
-                             "with -daemonize");
-            return false;
-        }
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent) {
-            exit(0); /* it ended before we could say so */
-        }
-    }
-    return (!o->pidfile || pidfile_write(o->pidfile, errp)) &&
-           start_log(o, errp);
+    return start_parent_watch(o, parent, errp) &&
+           (!o->pidfile || pidfile_write(o->pidfile, errp)) &&
+           start_log(o, errp) && start_sandbox(o, errp);
 }
 
 static void start_commands(void)
@@ -157,12 +148,16 @@ static bool start_vm(Options *o, Error **errp)
     return true;
 }
 
-static bool let_go(const Options *o, Error **errp)
+static bool let_go(const Options *o, pid_t parent, Error **errp)
 {
-    if (machine_info()->incoming) {
-        return start_incoming(o, errp);
+    /* It listens; nothing is read before the main loop runs. */
+    if (machine_info()->incoming && !start_incoming(o, errp)) {
+        return false;
     }
-    if (runstate_get_autostart()) {
+    if (!start_confined(o, parent, errp)) {
+        return false;
+    }
+    if (!machine_info()->incoming && runstate_get_autostart()) {
         vm_start();
     }
     return true;
@@ -199,7 +194,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
         return fail(err);
     }
     signals_started();
-    if (!let_go(o, &err) || !daemonize_finish(&err)) {
+    if (!let_go(o, parent, &err) || !daemonize_finish(&err)) {
         return fail(err);
     }
     main_loop_run();

@@ -87,6 +87,8 @@ RAMBlock *ram_block_from_host_try(const void *ptr, ram_addr_t *offset);
 bool ram_fd_tells_holes(int fd);
 /* Open what is asked, while it can be opened. */
 void ram_holes_init(void);
+/* /proc/self/pagemap; -1: not to be had. Stays open. Any thread. */
+int ram_pagemap_fd(void);
 
 /* Install the SIGBUS handler once (ram-sigbus.c). */
 void ram_sigbus_init(void);

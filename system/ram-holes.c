@@ -45,7 +45,7 @@ static void tell(Ask *a, ram_addr_t start, ram_addr_t end)
 /* ---- page tables ---- */
 
 /* The descriptor shows the memory of who opened it: not that of a child. */
-static int open_pagemap(void)
+int ram_pagemap_fd(void)
 {
     static struct {
         QemuMutex lock;
@@ -66,7 +66,7 @@ static int open_pagemap(void)
 
 void ram_holes_init(void)
 {
-    open_pagemap();
+    ram_pagemap_fd();
 }
 
 static bool host_has_swap(void)
@@ -197,7 +197,7 @@ static bool ask_tables(Ask *a, unsigned not, ram_addr_t start, ram_addr_t end)
 {
     a->not = not ;
     a->no_swap = !host_has_swap();
-    a->pagemap = open_pagemap();
+    a->pagemap = ram_pagemap_fd();
     if (a->pagemap < 0) {
         return false;
     }

@@ -18,6 +18,7 @@
 
 #include "qapi/json.h"
 #include "qemu/error.h"
+#include "system/sandbox.h"
 
 /* What kind of thing an entry of Options.backends makes. */
 typedef enum BackendKind {
@@ -37,6 +38,16 @@ typedef struct Backend {
     BackendKind kind;
     char *arg;
 } Backend;
+
+/* Whom and where to run as: -run-with user=, chroot=. */
+typedef struct RunAs {
+    char *user_text; /* as given; NULL: the user stays */
+    uid_t uid;
+    gid_t gid;
+    gid_t *groups; /* supplementary ones */
+    int nr_groups;
+    char *root; /* NULL: the root directory stays */
+} RunAs;
 
 typedef struct Options {
     /* -machine, all of them merged, -kernel and kin included. */
@@ -63,7 +74,9 @@ typedef struct Options {
 
     bool daemonize;
     char *pidfile;
-    bool exit_with_parent;
+    bool exit_with_parent, async_teardown;
+    RunAs run_as;
+    SandboxConfig sandbox;
     bool only_migratable;
     bool no_reboot, no_shutdown;
 
@@ -93,7 +106,7 @@ typedef struct CmdGroup {
 } CmdGroup;
 
 extern const CmdOption opts_machine[], opts_device[], opts_backend[],
-    opts_run[], opts_debug[], opts_ignored[];
+    opts_run[], opts_confine[], opts_debug[], opts_ignored[];
 extern const CmdGroup option_groups[]; /* all of them; ends with NULL title */
 
 /* The settings of @argv; NULL and @errp naming the option. */
@@ -111,6 +124,18 @@ void options_print_help(void);
 /* ---- acting on them: start-*.c; false and @errp: the process ends ---- */
 
 bool start_log(const Options *o, Error **errp);
+
+/* ---- start-confine.c: see there for the order ---- */
+void run_as_free(RunAs *r); /* what it holds */
+/* The user named by @text; false and @errp: there is none. */
+bool run_as_set_user(RunAs *r, const char *text, Error **errp);
+/* @parent: who started this process. May end it. */
+bool start_parent_watch(const Options *o, pid_t parent, Error **errp);
+/* Before anything of a guest's or a peer's is read. */
+bool start_sandbox(const Options *o, Error **errp);
+/* Before the guest runs: another root, another user, no way back. */
+bool start_confined(const Options *o, pid_t parent, Error **errp);
+
 /*
  * Fork; the parent waits for daemonize_finish() in the child and exits with
  * 0, or with 1 if the child dies before.

@@ -11,6 +11,7 @@ const CmdGroup option_groups[] = {
     { "Devices", opts_device },
     { "Back ends: consoles, monitors, files", opts_backend },
     { "Running", opts_run },
+    { "What the process may do", opts_confine },
     { "Debugging and information", opts_debug },
     { "Accepted, since they ask for nothing that is there", opts_ignored },
     { NULL, NULL },
@@ -81,6 +82,7 @@ void options_free(Options *o)
     g_free(o->qtest_log);
     g_free(o->name);
     g_free(o->pidfile);
+    run_as_free(&o->run_as);
     g_free(o->log_items);
     g_free(o->log_file);
     g_free(o->log_ranges);

@@ -96,17 +96,6 @@ static bool parse_daemonize(Options *o, const char *arg, Error **errp)
     return true;
 }
 
-static bool parse_run_with(Options *o, const char *arg, Error **errp)
-{
-    static const char *const known[] = { "exit-with-parent", NULL };
-    g_autoptr(json_object) v = NULL;
-
-    return options_merge(&v, arg, NULL, "run-with options: exit-with-parent",
-                         errp) &&
-           check_keys(v, known, errp) &&
-           get_bool(v, "exit-with-parent", &o->exit_with_parent, errp);
-}
-
 static bool parse_no_reboot(Options *o, const char *arg, Error **errp)
 {
     o->no_reboot = true;
@@ -122,28 +111,6 @@ static bool parse_no_shutdown(Options *o, const char *arg, Error **errp)
 static bool parse_only_migratable(Options *o, const char *arg, Error **errp)
 {
     o->only_migratable = true;
-    return true;
-}
-
-static bool parse_sandbox(Options *o, const char *arg, Error **errp)
-{
-    g_autoptr(json_object) v = NULL;
-    json_object *enable;
-    bool on = false;
-
-    if (!options_merge(&v, arg, "enable", "sandbox options: enable", errp)) {
-        return false;
-    }
-    enable = json_object_object_get(v, "enable");
-    if (enable &&
-        !qemu_parse_bool("enable", json_object_get_string(enable), &on, errp)) {
-        return false;
-    }
-    if (on) {
-        error_setg(errp, "there is no system call filter; only 'off' is "
-                         "supported");
-        return false;
-    }
     return true;
 }
 
@@ -164,13 +131,10 @@ const CmdOption opts_run[] = {
     { "pidfile", "FILE", "write the process id there", parse_pidfile },
     { "daemonize", NULL, "go into the background once all is set up",
       parse_daemonize },
-    { "run-with", "exit-with-parent=on|off",
-      "end when the process that started this one ends", parse_run_with },
     { "no-reboot", NULL, "end instead of resetting", parse_no_reboot },
     { "no-shutdown", NULL, "stop instead of ending when the guest shuts down",
       parse_no_shutdown },
     { "only-migratable", NULL, "refuse devices that cannot migrate",
       parse_only_migratable },
-    { "sandbox", "off", "no system call filter", parse_sandbox },
     { NULL },
 };

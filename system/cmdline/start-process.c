@@ -15,9 +15,11 @@
 /* What outlives the call that set it up; one process, one of each. */
 static struct {
     int pipe_fd;          /* the waiting parent's; -1: none */
-    char *pidfile;        /* absolute; NULL: none */
+    int null_fd;          /* of -daemonize; a new root may have no /dev */
+    char *pidfile;        /* its name in pidfile_dir; NULL: none */
+    int pidfile_dir;      /* O_PATH: also reached from another root */
     _Atomic bool started; /* the main loop will act on signals soon */
-} proc = { .pipe_fd = -1 };
+} proc = { .pipe_fd = -1, .null_fd = -1, .pidfile_dir = -1 };
 
 /* ---- log ---- */
 
@@ -80,7 +82,7 @@ static void end_by_signal(int sig, siginfo_t *info, void *context)
          * would ever look at a request: end at once.
          */
         if (proc.pidfile) {
-            unlink(proc.pidfile);
+            unlinkat(proc.pidfile_dir, proc.pidfile, 0);
         }
         signal(sig, SIG_DFL);
         raise(sig);
@@ -115,7 +117,7 @@ bool pidfile_write(const char *path, Error **errp)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     g_autofree char *text = g_strdup_printf("%d\n", getpid());
-    g_autofree char *cwd = g_get_current_dir();
+    g_autofree char *dir = g_path_get_dirname(path);
     /* Open until the process ends: the lock says that it lives. */
     int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 
@@ -135,14 +137,15 @@ bool pidfile_write(const char *path, Error **errp)
         close(fd);
         return false;
     }
-    proc.pidfile = g_canonicalize_filename(path, cwd);
+    proc.pidfile_dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    proc.pidfile = g_path_get_basename(path);
     return true;
 }
 
 void pidfile_remove(void)
 {
     if (proc.pidfile) {
-        unlink(proc.pidfile);
+        unlinkat(proc.pidfile_dir, proc.pidfile, 0);
         g_clear_pointer(&proc.pidfile, g_free);
     }
 }
@@ -169,6 +172,11 @@ bool daemonize_begin(Error **errp)
     int fds[2];
     pid_t pid;
 
+    proc.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (proc.null_fd < 0) {
+        error_setg_errno(errp, errno, "-daemonize: /dev/null");
+        return false;
+    }
     if (pipe2(fds, O_CLOEXEC) < 0) {
         error_setg_errno(errp, errno, "-daemonize: pipe");
         return false;
@@ -205,7 +213,6 @@ bool daemonize_begin(Error **errp)
 bool daemonize_finish(Error **errp)
 {
     uint8_t status = 0;
-    int fd;
 
     if (proc.pipe_fd < 0) {
         return true;
@@ -214,18 +221,13 @@ bool daemonize_finish(Error **errp)
         error_setg_errno(errp, errno, "-daemonize: chdir to /");
         return false;
     }
-    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
-        error_setg_errno(errp, errno, "-daemonize: /dev/null");
-        return false;
-    }
-    dup2(fd, STDIN_FILENO);
-    dup2(fd, STDOUT_FILENO);
+    dup2(proc.null_fd, STDIN_FILENO);
+    dup2(proc.null_fd, STDOUT_FILENO);
     /* A log on stderr stays where it was asked for. */
     if (!qemu_log_enabled()) {
-        dup2(fd, STDERR_FILENO);
+        dup2(proc.null_fd, STDERR_FILENO);
     }
-    close(fd);
+    close(proc.null_fd);
     if (write(proc.pipe_fd, &status, 1) != 1) {
         error_setg_errno(errp, errno, "-daemonize: parent");
         return false;
