@@ -215,8 +215,10 @@ static bool check_config(const MigrationConfig *c, Error **errp)
 
     if (c->len != strlen(machine->name) ||
         memcmp(c->name, machine->name, c->len)) {
-        error_setg(errp, "the source is a machine '%.*s', this is a '%s'",
-                   (int)c->len, (const char *)c->name, machine->name);
+        g_autofree char *theirs = g_strescape((const char *)c->name, NULL);
+
+        error_setg(errp, "the source is a machine '%s', this is a '%s'", theirs,
+                   machine->name);
         return false;
     }
     if (c->target_page_bits != machine->target_page_bits) {

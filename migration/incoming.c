@@ -49,11 +49,14 @@ void migration_incoming_init(void)
 /* Everything is loaded: give the guest the state it had. */
 static bool enter_run_state(Error **errp)
 {
+    ERRP_GUARD();
     RunState state;
     bool received = global_state_received(&state);
 
     /* The last that can fail: the source can go on still. */
     if (!cpu_synchronize_all_post_init(errp)) {
+        error_prepend(errp, "behind the end of the stream: the state of a vCPU "
+                            "is not accepted: ");
         return false;
     }
     if (!received || runstate_is_live(state)) {

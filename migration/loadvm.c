@@ -99,23 +99,32 @@ static bool check_footer(QEMUFile *f, const char *idstr, uint32_t section_id,
     return true;
 }
 
-static bool load_payload(LoadVM *lv, SaveStateEntry *se, Error **errp)
+static bool load_device(LoadVM *lv, SaveStateEntry *se, Error **errp)
 {
     uint64_t begin_bytes = qemu_file_position(lv->f);
     int64_t begin_ns = get_clock();
     bool ok;
 
-    if (savevm_is_live(se)) {
-        return savevm_load_payload(lv->f, se, se->load_version_id, errp) &&
-               check_footer(lv->f, se->idstr, se->load_section_id, errp);
-    }
     {
         BQL_LOCK_GUARD();
         ok = savevm_load_payload(lv->f, se, se->load_version_id, errp);
     }
     lv->devices_ns += get_clock() - begin_ns;
     lv->device_bytes += qemu_file_position(lv->f) - begin_bytes;
-    return ok && check_footer(lv->f, se->idstr, se->load_section_id, errp);
+    return ok;
+}
+
+static bool load_payload(LoadVM *lv, SaveStateEntry *se, Error **errp)
+{
+    bool ok = savevm_is_live(se)
+                  ? savevm_load_payload(lv->f, se, se->load_version_id, errp)
+                  : load_device(lv, se, errp);
+
+    if (!ok || !check_footer(lv->f, se->idstr, se->load_section_id, errp)) {
+        return false;
+    }
+    lv->after = se->idstr;
+    return true;
 }
 
 static bool skip_foreign(LoadVM *lv, const char *idstr, uint32_t version_id,
@@ -195,7 +204,7 @@ static bool load_section_start(LoadVM *lv, unsigned type, Error **errp)
     lv->live_open += type == QEMU_VM_SECTION_START;
     se->load_section_id = section_id;
     se->load_version_id = version_id;
-    se->load_started = true;
+    se->load_started = se->load_seen = true;
     return load_payload(lv, se, errp);
 }
 
@@ -329,14 +338,61 @@ static bool load_command(LoadVM *lv, Error **errp)
     }
 }
 
-/* One element. Sets *@end at EOF. */
-static bool load_element(LoadVM *lv, bool *end, Error **errp)
+/* A device of which nothing came keeps the state of a reset: seldom right. */
+static bool check_device_came(const LoadVM *lv, const SaveStateEntry *se,
+                              Error **errp)
 {
-    unsigned type = qemu_get_byte(lv->f);
-
-    if (!qemu_file_check(lv->f, errp)) {
+    if (se->load_seen || !savevm_is_active(se)) {
+        return true;
+    }
+    if (lv->own_kind || savevm_is_live(se)) {
+        error_setg(errp,
+                   "the stream ends without section '%s', instance %" PRIu32
+                   ", expected it once",
+                   se->idstr, se->instance_id);
         return false;
     }
+    warn_report("the stream ends without section '%s', instance %" PRIu32
+                ": the device's state is that of a reset",
+                se->idstr, se->instance_id);
+    return true;
+}
+
+static bool check_complete(const LoadVM *lv, Error **errp)
+{
+    if (lv->live_open) {
+        error_setg(errp, "the stream ends, but memory was not complete: "
+                         "expected the end of section 'ram'");
+        return false;
+    }
+    if (lv->notes_pages) {
+        error_setg(errp, "the stream ends, but the source did not say that "
+                         "it has left out pages for good");
+        return false;
+    }
+    for (SaveStateEntry *se = savevm_first(); se; se = se->next) {
+        if (!check_device_came(lv, se, errp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_element(unsigned type, Error **errp)
+{
+    if (type <= QEMU_VM_SECTION_FULL || type == QEMU_VM_COMMAND) {
+        return true;
+    }
+    error_setg(errp,
+               "unknown section type 0x%02x, expected a section (0x01 to "
+               "0x04), a command (0x08) or the end (0x00)",
+               type);
+    return false;
+}
+
+/* One element behind its type. Sets *@end at EOF. */
+static bool load_element(LoadVM *lv, unsigned type, bool *end, Error **errp)
+{
     switch (type) {
     case QEMU_VM_SECTION_START:
     case QEMU_VM_SECTION_FULL:
@@ -348,19 +404,9 @@ static bool load_element(LoadVM *lv, bool *end, Error **errp)
         return load_command(lv, errp);
     case QEMU_VM_EOF:
         *end = true;
-        if (lv->live_open) {
-            error_setg(errp, "the stream ends, but memory was not complete");
-            return false;
-        }
-        if (lv->notes_pages) {
-            error_setg(errp, "the stream ends, but the source did not say that "
-                             "it has left out pages for good");
-            return false;
-        }
-        return true;
+        return check_complete(lv, errp);
     default:
-        error_setg(errp, "unknown section type 0x%02x", type);
-        return false;
+        g_assert_not_reached(); /* see is_element() */
     }
 }
 
@@ -375,13 +421,23 @@ static void load_cleanup(void)
 
 static bool load_all(LoadVM *lv, Error **errp)
 {
+    ERRP_GUARD();
     bool end = false;
 
     if (!load_header(lv->f, errp) || !load_configuration(lv->f, errp)) {
         return false;
     }
     while (!end) {
-        if (!load_element(lv, &end, errp)) {
+        unsigned type = qemu_get_byte(lv->f);
+
+        if (!qemu_file_check(lv->f, errp) || !is_element(type, errp)) {
+            if (lv->after) {
+                /* What came before tells best where this is. */
+                error_prepend(errp, "after section '%s': ", lv->after);
+            }
+            return false;
+        }
+        if (!load_element(lv, type, &end, errp)) {
             return false;
         }
     }

@@ -24,6 +24,7 @@ typedef struct LoadVM {
     int64_t devices_ns; /* spent on device sections */
     uint64_t device_bytes;
     unsigned live_open; /* live sections begun and not ended */
+    const char *after;  /* idstr of the section that ended last, or NULL */
     bool pong_failed;
 } LoadVM;
 

@@ -215,7 +215,7 @@ uint64_t qemu_get_be64(QEMUFile *f)
 bool qemu_get_counted_string(QEMUFile *f, char buf[256])
 {
     uint64_t start = qemu_file_position(f);
-    size_t len = qemu_get_byte(f);
+    size_t len = qemu_get_byte(f), i;
     Error *err = NULL;
 
     buf[0] = '\0';
@@ -224,13 +224,16 @@ bool qemu_get_counted_string(QEMUFile *f, char buf[256])
         return false;
     }
     buf[len] = '\0';
-    if (strlen(buf) == len) {
+    /* No section or block is called so, and it may end up on a terminal. */
+    for (i = 0; i < len && g_ascii_isprint(buf[i]); i++) {
+    }
+    if (i == len) {
         return true;
     }
     error_setg(&err,
                "The name at offset %" PRIu64 " of the migration stream, %zu "
-               "bytes, contains a zero byte",
-               start, len);
+               "bytes, contains 0x%02x, expected printable characters",
+               start, len, (uint8_t)buf[i]);
     qemu_file_set_error_obj(f, -EINVAL, err);
     buf[0] = '\0';
     return false;

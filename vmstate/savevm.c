@@ -202,7 +202,7 @@ SaveStateEntry *savevm_find_loaded(uint32_t section_id)
 void savevm_load_reset(void)
 {
     for (SaveStateEntry *se = registry.first; se; se = se->next) {
-        se->load_started = false;
+        se->load_started = se->load_seen = false;
         se->load_section_id = 0;
         se->load_version_id = 0;
     }

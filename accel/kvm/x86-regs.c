@@ -210,26 +210,36 @@ static bool check_paging(KvmVcpu *v, Error **errp)
     return true;
 }
 
-static bool put_system(KvmVcpu *v, Error **errp)
+static bool write_sregs(KvmVcpu *v, struct kvm_sregs2 *s, Error **errp)
 {
-    const CPUX86State *env = kvm_x86_env(v);
-    struct kvm_sregs2 s = { 0 };
     struct kvm_sregs old = { 0 };
 
-    sregs_from_env(&s, env);
     if (has_sregs2(v)) {
-        if (env->pdptrs_valid) {
-            s.flags = KVM_SREGS2_FLAGS_PDPTRS_VALID;
-            memcpy(s.pdptrs, env->pdptrs, sizeof(s.pdptrs));
-        }
-        if (!kvm_x86_set(v, KVM_SET_SREGS2, &s, "system registers", errp)) {
-            return false;
-        }
-    } else {
-        memcpy(&old, &s, offsetof(struct kvm_sregs, interrupt_bitmap));
-        if (!kvm_x86_set(v, KVM_SET_SREGS, &old, "system registers", errp)) {
-            return false;
-        }
+        return kvm_x86_set(v, KVM_SET_SREGS2, s, "system registers", errp);
+    }
+    memcpy(&old, s, offsetof(struct kvm_sregs, interrupt_bitmap));
+    return kvm_x86_set(v, KVM_SET_SREGS, &old, "system registers", errp);
+}
+
+static bool put_system(KvmVcpu *v, Error **errp)
+{
+    ERRP_GUARD();
+    const CPUX86State *env = kvm_x86_env(v);
+    struct kvm_sregs2 s = { 0 };
+
+    sregs_from_env(&s, env);
+    if (has_sregs2(v) && env->pdptrs_valid) {
+        s.flags = KVM_SREGS2_FLAGS_PDPTRS_VALID;
+        memcpy(s.pdptrs, env->pdptrs, sizeof(s.pdptrs));
+    }
+    if (!write_sregs(v, &s, errp)) {
+        /* The kernel does not say which it does not like. */
+        error_prepend(errp,
+                      "CR0 0x%" PRIx64 ", CR3 0x%" PRIx64 ", CR4 0x%" PRIx64
+                      ", EFER 0x%" PRIx64 ", APIC base 0x%" PRIx64 ": ",
+                      (uint64_t)s.cr0, (uint64_t)s.cr3, (uint64_t)s.cr4,
+                      (uint64_t)s.efer, (uint64_t)s.apic_base);
+        return false;
     }
     return check_paging(v, errp);
 }
@@ -261,13 +271,19 @@ static bool get_vectors(KvmVcpu *v, Error **errp)
 static bool put_vectors(KvmVcpu *v, Error **errp)
 {
     KvmX86Vcpu *x = kvm_x86_vcpu(v);
+    ERRP_GUARD();
     const CPUX86State *env = kvm_x86_env(v);
     struct kvm_xcrs xcrs = { .nr_xcrs = 1, .xcrs[0].value = env->xcr0 };
 
     x86_xsave_to_area(env, x->xsave, x->xsave_bytes, &x86_host()->cpuid);
-    return kvm_x86_set(v, KVM_SET_XCRS, &xcrs, "XCR0", errp) &&
-           kvm_x86_set(v, KVM_SET_XSAVE, x->xsave, "FPU and vector registers",
-                       errp);
+    if (!kvm_x86_set(v, KVM_SET_XCRS, &xcrs, "XCR0", errp) ||
+        !kvm_x86_set(v, KVM_SET_XSAVE, x->xsave, "FPU and vector registers",
+                     errp)) {
+        error_prepend(errp, "XCR0 0x%" PRIx64 ", MXCSR 0x%" PRIx32 ": ",
+                      env->xcr0, env->mxcsr);
+        return false;
+    }
+    return true;
 }
 
 /* ---- debug ---- */
@@ -290,13 +306,19 @@ static bool get_debug(KvmVcpu *v, Error **errp)
 
 static bool put_debug(KvmVcpu *v, Error **errp)
 {
+    ERRP_GUARD();
     const CPUX86State *env = kvm_x86_env(v);
     struct kvm_debugregs d = { .dr6 = env->dr[6], .dr7 = env->dr[7] };
 
     for (int i = 0; i < 4; i++) {
         d.db[i] = env->dr[i];
     }
-    return kvm_x86_set(v, KVM_SET_DEBUGREGS, &d, "debug registers", errp);
+    if (!kvm_x86_set(v, KVM_SET_DEBUGREGS, &d, "debug registers", errp)) {
+        error_prepend(errp, "DR6 0x%" PRIx64 ", DR7 0x%" PRIx64 ": ",
+                      (uint64_t)d.dr6, (uint64_t)d.dr7);
+        return false;
+    }
+    return true;
 }
 
 /* ---- all ---- */

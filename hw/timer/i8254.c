@@ -387,9 +387,11 @@ static bool pit_post_load(void *opaque, int version_id, Error **errp)
 
         if (!pit_channel_valid(c)) {
             error_setg(errp,
-                       "channel %u: count %d, mode %u, rw_mode %u: no such "
-                       "state",
-                       i, c->count, c->mode, c->rw_mode);
+                       "channel %u: count %d, mode %u, rw_mode %u, read_state "
+                       "%u, write_state %u, count_latched %u, expected 1 to "
+                       "65536, 0 to 7 (or 255), 0 to 3, 0 to 4 of each",
+                       i, c->count, c->mode, c->rw_mode, c->read_state,
+                       c->write_state, c->count_latched);
             return false;
         }
     }

@@ -169,8 +169,8 @@ bool qemu_file_at_end(QEMUFile *f);
  *
  * @buf: gets a NUL-terminated string; "" on failure
  *
- * Returns false if the file failed or the string contains a NUL (then @f gets
- * that as its error).
+ * Returns false if the file failed or the string contains something that is
+ * not printable ASCII (then @f gets that as its error).
  */
 bool qemu_get_counted_string(QEMUFile *f, char buf[256]);
 

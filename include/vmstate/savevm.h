@@ -81,6 +81,7 @@ typedef struct SaveStateEntry {
     uint32_t load_section_id;
     int load_version_id;
     bool load_started; /* the two above are valid */
+    bool load_seen;    /* it came, whether it has ended or not */
 
     /* Registry only. */
     struct SaveStateEntry *next;

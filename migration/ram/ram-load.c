@@ -224,10 +224,17 @@ static RamLoadBlock *page_block(QEMUFile *f, uint64_t offset, unsigned flags,
             error_setg(errp, "there is no RAM block '%s' here", idstr);
             return NULL;
         }
+        if (!b->listed) {
+            error_setg(errp,
+                       "a page of RAM block '%s', which the list of blocks did "
+                       "not name: expected the list before pages",
+                       idstr);
+            return NULL;
+        }
         the_ram_load.last = b;
     } else if (!b) {
         error_setg(errp, "a page of the same block as before, but there was "
-                         "none before");
+                         "none before: expected the name of a block");
         return NULL;
     }
     rb = b->rb;
@@ -252,6 +259,18 @@ static RamLoadBlock *page_block(QEMUFile *f, uint64_t offset, unsigned flags,
     return b;
 }
 
+static bool check_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
+{
+    ERRP_GUARD();
+
+    if (!qemu_file_check(f, errp)) {
+        error_prepend(errp, "page at 0x%" PRIx64 " of RAM block '%s': ", offset,
+                      qemu_ram_get_idstr(rb));
+        return false;
+    }
+    return true;
+}
+
 static bool load_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
 {
     size_t size = (size_t)1 << the_ram_load.config.target_page_bits;
@@ -260,7 +279,7 @@ static bool load_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
 
     assert(size <= sizeof(bounce));
     qemu_get_buffer_in_place(f, &buf, size);
-    if (!qemu_file_check(f, errp)) {
+    if (!check_page(f, rb, offset, errp)) {
         return false;
     }
     atomic_fetch_add_explicit(&the_ram_load.normal_pages, 1,
@@ -275,13 +294,13 @@ static bool load_zero(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
     unsigned fill = qemu_get_byte(f);
     int zero;
 
-    if (!qemu_file_check(f, errp)) {
+    if (!check_page(f, rb, offset, errp)) {
         return false;
     }
     if (fill != 0) {
         error_setg(errp,
                    "zero page at 0x%" PRIx64 " of RAM block '%s' is filled "
-                   "with 0x%02x",
+                   "with 0x%02x, expected 0x00",
                    offset, qemu_ram_get_idstr(rb), fill);
         return false;
     }
@@ -343,6 +362,7 @@ static bool load_record(QEMUFile *f, bool *end, Error **errp)
 
 bool ram_load_state(QEMUFile *f, void *opaque, int version_id, Error **errp)
 {
+    ERRP_GUARD();
     bool end = false;
 
     if (version_id != RAM_SECTION_VERSION) {
@@ -351,7 +371,12 @@ bool ram_load_state(QEMUFile *f, void *opaque, int version_id, Error **errp)
         return false;
     }
     while (!end) {
+        uint64_t pos = qemu_file_position(f);
+
         if (!load_record(f, &end, errp)) {
+            error_prepend(errp,
+                          "record at offset %" PRIu64 " (0x%" PRIx64 "): ", pos,
+                          pos);
             return false;
         }
     }

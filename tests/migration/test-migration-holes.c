@@ -526,15 +526,17 @@ static void add_tests(void)
                                  .src = "memory-backend-ram",
                                  .accel = "tcg,dirty-tracking=pagemap",
                                  .no_thp = true };
+    static HolesTest own_copies[G_N_ELEMENTS(tests)];
     bool own = migration_binary_is_own(false) && migration_binary_is_own(true);
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
-        HolesTest *t = g_memdup2(&tests[i], sizeof(*t));
+        HolesTest *t = &own_copies[i];
 
+        *t = tests[i];
         t->dst = migration_binary_is_own(true) ? t->dst ? t->dst : t->src
                                                : SHARED_FILE;
         t->src = migration_binary_is_own(false) ? t->src : SHARED_FILE;
-        g_test_add_data_func_full(t->name, t, run_test, g_free);
+        g_test_add_data_func(t->name, t, run_test);
     }
     if (!own) {
         return;

@@ -109,6 +109,7 @@ static void test_end_is_an_error_with_its_offset(void)
 static void test_names_are_checked(void)
 {
     static const uint8_t zero[] = { 3, 'a', 0, 'b' };
+    static const uint8_t control[] = { 3, 'a', 'b', 0x1b };
     static const uint8_t shorter[] = { 200, 'a', 'b' };
     g_autofree char *longname = g_strnfill(256, 'n');
     g_autoptr(Error) err = NULL;
@@ -121,7 +122,10 @@ static void test_names_are_checked(void)
     g_assert_false(qemu_file_check(f, &err));
     g_assert_cmpstr(error_get_pretty(err), ==,
                     "The name at offset 0 of the migration stream, 3 bytes, "
-                    "contains a zero byte");
+                    "contains 0x00, expected printable characters");
+    qemu_fclose(f, NULL);
+    f = input_of(control, sizeof(control));
+    g_assert_false(qemu_get_counted_string(f, str));
     qemu_fclose(f, NULL);
     f = input_of(shorter, sizeof(shorter));
     g_assert_false(qemu_get_counted_string(f, str));
