@@ -9,7 +9,7 @@
 #include "io/channel-file.h"
 #include "io/channel-socket.h"
 #include "qemu/fd-store.h"
-#include "system/ram-block.h"
+#include "system/own-files.h"
 #include "system/sandbox.h"
 
 #include "transport-internal.h"
@@ -21,38 +21,19 @@
  * Files.
  */
 
-static int same_file_as_block(RAMBlock *rb, void *opaque)
-{
-    const struct stat *target = opaque;
-    struct stat st;
-    int fd = qemu_ram_get_fd(rb);
-
-    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == target->st_dev &&
-           st.st_ino == target->st_ino;
-}
-
-/* Writing there would overwrite the memory that we are about to read. */
-static bool check_no_backing_file(const char *path, const struct stat *st,
-                                  Error **errp)
-{
-    if (!qemu_ram_foreach_block(same_file_as_block, (void *)st)) {
-        return true;
-    }
-    error_setg(errp, "file: '%s' is what backs memory of this VM", path);
-    return false;
-}
-
 static bool prepare_outgoing(QIOChannelFile *fioc,
                              const FileMigrationArgs *args, Error **errp)
 {
-    QIOChannel *ioc = QIO_CHANNEL(fioc);
+    ERRP_GUARD();
+    int fd = qio_channel_get_fd(QIO_CHANNEL(fioc), G_IO_OUT);
     struct stat st;
 
-    if (fstat(qio_channel_get_fd(ioc, G_IO_OUT), &st) < 0) {
+    if (fstat(fd, &st) < 0) {
         error_setg_errno(errp, errno, "file: '%s'", args->filename);
         return false;
     }
-    if (!check_no_backing_file(args->filename, &st, errp)) {
+    if (!own_file_check(fd, args->filename, errp)) {
+        error_prepend(errp, "file: ");
         return false;
     }
     if (S_ISREG(st.st_mode) &&

@@ -45,17 +45,10 @@ void host_memory_backend_set_mapped(HostMemoryBackend *backend, bool mapped)
     backend->is_mapped = mapped;
 }
 
-/* Wishes that the host may ignore: a kernel without KSM refuses one. */
 static void advise(HostMemoryBackend *backend)
 {
-    RAMBlock *rb = backend->mr.ram_block;
-    size_t size = qemu_ram_get_max_length(rb);
-
-    qemu_ram_set_mergeable(rb, backend->merge);
-    qemu_ram_set_dumpable(rb, backend->dump);
-    if (!backend->dump) {
-        madvise(qemu_ram_get_host_addr(rb), size, MADV_DONTDUMP);
-    }
+    qemu_ram_set_mergeable(backend->mr.ram_block, backend->merge);
+    qemu_ram_set_dumpable(backend->mr.ram_block, backend->dump);
 }
 
 static bool backend_complete(UserCreatable *uc, Error **errp)
@@ -91,6 +84,11 @@ static bool backend_can_be_deleted(UserCreatable *uc)
     return !MEMORY_BACKEND(uc)->is_mapped && !qemu_ram_is_fixed();
 }
 
+static void backend_init(Object *obj)
+{
+    MEMORY_BACKEND(obj)->dump = qemu_ram_dump_default();
+}
+
 static void backend_finalize(Object *obj)
 {
     HostMemoryBackend *backend = MEMORY_BACKEND(obj);
@@ -110,7 +108,8 @@ static void backend_class_init(ObjectClass *klass, const void *data)
 
 static const Property backend_props[] = {
     DEFINE_PROP_SIZE("size", HostMemoryBackend, size, 0),
-    DEFINE_PROP_BOOL("dump", HostMemoryBackend, dump, true),
+    /* As -machine dump-guest-core= has it: backend_init(). */
+    DEFINE_PROP_BOOL("dump", HostMemoryBackend, dump, false),
     DEFINE_PROP_BOOL("merge", HostMemoryBackend, merge, true),
     DEFINE_PROP_BOOL("prealloc", HostMemoryBackend, prealloc, false),
     DEFINE_PROP_BOOL("share", HostMemoryBackend, share, false),
@@ -127,6 +126,7 @@ static const TypeInfo backend_info = {
     .instance_size = sizeof(HostMemoryBackend),
     .class_size = sizeof(HostMemoryBackendClass),
     .abstract = true,
+    .instance_init = backend_init,
     .instance_finalize = backend_finalize,
     .class_init = backend_class_init,
     .props = backend_props,

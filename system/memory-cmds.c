@@ -11,6 +11,7 @@
 #include "system/cpus.h"
 #include "system/memory.h"
 #include "system/monitor-cmds.h"
+#include "system/own-files.h"
 
 #define CHUNK 65536
 
@@ -66,13 +67,34 @@ static bool write_all(int fd, const uint8_t *buf, size_t len,
     return true;
 }
 
+/* Whoever may read the guest's memory shall: nobody else. */
+static int create_file(const char *filename, Error **errp)
+{
+    int fd = qemu_create(filename, O_WRONLY, 0600, errp);
+    struct stat st;
+
+    if (fd < 0) {
+        return -1;
+    }
+    if (!own_file_check(fd, filename, errp)) {
+        qemu_close(fd);
+        return -1;
+    }
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0) {
+        error_setg_errno(errp, errno, "cannot empty '%s'", filename);
+        qemu_close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 /* @cpu NULL: physical addresses, and what is not there reads as zero. */
 static void save_memory(CPUState *cpu, uint64_t addr, uint64_t size,
                         const char *filename, Error **errp)
 {
     g_autofree uint8_t *buf = g_malloc(CHUNK);
     uint64_t pos = 0;
-    int fd = qemu_create(filename, O_WRONLY | O_TRUNC, 0666, errp);
+    int fd = create_file(filename, errp);
 
     if (fd < 0) {
         return;

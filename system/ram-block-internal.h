@@ -76,6 +76,8 @@ size_t ram_fd_page_size(int fd);
 int ram_create_memfd(const char *name, uint64_t size, bool hugetlb,
                      uint64_t hugetlb_size, bool seal, Error **errp);
 int ram_open_file(const char *path, uint32_t ram_flags, Error **errp);
+/* Tell the host what core dumps are to have of that part of @rb. Signals. */
+void ram_advise_dump(const RAMBlock *rb, void *addr, size_t length);
 
 /*
  * The block that @ptr lies in, for a signal handler: it does not wait for

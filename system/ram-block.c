@@ -3,6 +3,7 @@
 #include "qemu/osdep.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
@@ -20,6 +21,8 @@ static struct {
     RAMBlock *first;
     uint64_t created;
     ram_addr_t test_offset; /* 0: none */
+    /* Guarded by the BQL. */
+    bool dump_default;
     /* Atomic. */
     _Atomic unsigned version;
 } ram_list = { .lock = { PTHREAD_MUTEX_INITIALIZER } };
@@ -127,6 +130,9 @@ static RAMBlock *block_new(const RAMMapping *map, ram_addr_t used,
     rb->fd_is_nameless = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
     rb->fd_tells_holes = ram_fd_tells_holes(fd);
     rb->mr = mr;
+    if (rb->map_base) {
+        qemu_ram_set_dumpable(rb, ram_list.dump_default);
+    }
     atomic_init(&rb->used_length, used);
     atomic_init(&rb->refcount, 1);
 
@@ -527,9 +533,25 @@ bool qemu_ram_is_mergeable(const RAMBlock *rb)
     return !rb->unmergeable;
 }
 
+void qemu_ram_set_dump_default(bool dumpable)
+{
+    ram_list.dump_default = dumpable;
+}
+
+bool qemu_ram_dump_default(void)
+{
+    return ram_list.dump_default;
+}
+
+void ram_advise_dump(const RAMBlock *rb, void *addr, size_t length)
+{
+    madvise(addr, length, rb->undumpable ? MADV_DONTDUMP : MADV_DODUMP);
+}
+
 void qemu_ram_set_dumpable(RAMBlock *rb, bool dumpable)
 {
     rb->undumpable = !dumpable;
+    ram_advise_dump(rb, rb->host, rb->max_length);
 }
 
 bool qemu_ram_is_dumpable(const RAMBlock *rb)

@@ -146,7 +146,7 @@ int ram_open_file(const char *path, uint32_t ram_flags, Error **errp)
         unlink(name);
         return fd;
     }
-    fd = open(path, mode | (readonly ? 0 : O_CREAT), 0644);
+    fd = open(path, mode | (readonly ? 0 : O_CREAT), 0600);
     if (fd < 0) {
         error_setg_errno(errp, errno, "cannot open memory file '%s'", path);
     }

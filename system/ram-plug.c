@@ -47,7 +47,11 @@ static uint8_t *map_stand_in(RAMBlock *rb, ram_addr_t offset)
     uint8_t *at = mmap(rb->host + offset, rb->page_size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
-    return at == MAP_FAILED ? NULL : at;
+    if (at == MAP_FAILED) {
+        return NULL;
+    }
+    ram_advise_dump(rb, at, rb->page_size);
+    return at;
 }
 
 bool ram_plug(const void *addr)
@@ -169,6 +173,7 @@ static bool put_back(RamPlug *p, Error **errp)
         return false;
     }
     madvise(at, rb->page_size, MADV_DONTFORK);
+    ram_advise_dump(rb, at, rb->page_size);
     if (ram_access_try(copy_content, &c, errp)) {
         ram_block_set_dirty(rb, p->offset, rb->page_size, DIRTY_CLIENTS_ALL);
         return true;

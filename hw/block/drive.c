@@ -6,6 +6,7 @@
 #include "qemu/cutils.h"
 #include "qemu/error.h"
 #include "qemu/fd-store.h"
+#include "system/own-files.h"
 
 /* One list per process, in the order of the command line. */
 static GSList *drives;
@@ -70,7 +71,8 @@ static bool check_keys(json_object *props, Error **errp)
 }
 
 /* Formats that a user may mean by leaving `format` out. */
-static bool check_image(const char *file, bool format_given, Error **errp)
+static bool check_image(const char *file, bool format_given, uint64_t number,
+                        Error **errp)
 {
     uint8_t sector[SECTOR_SIZE] = { 0 };
     int fd = qemu_open(file, O_RDONLY, errp);
@@ -82,6 +84,11 @@ static bool check_image(const char *file, bool format_given, Error **errp)
     n = pread(fd, sector, sizeof(sector), 0);
     if (n < 0) {
         error_setg_errno(errp, errno, "could not read '%s'", file);
+    } else {
+        g_autofree char *what = g_strdup_printf(
+            "the image of drive %" PRIu64 " ('%s')", number, file);
+
+        own_file_register(fd, what);
     }
     qemu_close(fd);
     if (n < 0) {
@@ -136,7 +143,7 @@ bool drive_add(json_object *props, Error **errp)
                    index, g_slist_length(drives));
         return false;
     }
-    if (!check_image(file, take(props, "format") != NULL, errp)) {
+    if (!check_image(file, take(props, "format") != NULL, number, errp)) {
         return false;
     }
     d = g_new0(DriveInfo, 1);

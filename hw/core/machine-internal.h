@@ -11,7 +11,7 @@
 
 /* Set ms->ram and ms->ram_size_bytes for good. */
 bool machine_provide_ram(MachineState *ms, Error **errp);
-/* dump-guest-core and mem-merge, for all blocks. */
+/* mem-merge, for all blocks. */
 void machine_advise_ram(MachineState *ms);
 
 #endif /* HW_CORE_MACHINE_INTERNAL_H */

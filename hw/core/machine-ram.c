@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a machine's main RAM comes from, and hints about all its RAM. */
+/* Where a machine's main RAM comes from, and a hint about all its RAM. */
 #include "qemu/osdep.h"
 
 #include <sys/mman.h>
@@ -63,10 +63,7 @@ static int advise_block(RAMBlock *rb, void *opaque)
     void *host = qemu_ram_get_host_addr(rb);
     size_t size = qemu_ram_get_max_length(rb);
 
-    /* Hints: a kernel without KSM refuses the second, which is no error. */
-    if (!ms->dump_guest_core) {
-        madvise(host, size, MADV_DONTDUMP);
-    }
+    /* A hint: a kernel without KSM refuses it, which is no error. */
     if (ms->mem_merge) {
         madvise(host, size, MADV_MERGEABLE);
     }

@@ -243,7 +243,7 @@ static const Property machine_props[] = {
     /* For RAM that devices make of their own accord; none of ours does. */
     DEFINE_PROP_BOOL("aux-ram-share", MachineState, aux_ram_share, false),
     DEFINE_PROP_BOOL("suppress-vmdesc", MachineState, suppress_vmdesc, false),
-    DEFINE_PROP_BOOL("dump-guest-core", MachineState, dump_guest_core, true),
+    DEFINE_PROP_BOOL("dump-guest-core", MachineState, dump_guest_core, false),
     DEFINE_PROP_BOOL("mem-merge", MachineState, mem_merge, true),
     DEFINE_PROP_BOOL("graphics", MachineState, graphics, true),
     DEFINE_PROP_FN("smp", &qapi_SMPConfiguration_type, get_smp, set_smp,

@@ -78,7 +78,7 @@ struct MachineState {
     char *memory_backend_id; /* memory-backend=ID; NULL: none */
     bool aux_ram_share;
     bool suppress_vmdesc;
-    bool dump_guest_core; /* default on */
+    bool dump_guest_core; /* default off */
     bool mem_merge;       /* default on */
     bool graphics;        /* off: -nographic */
     uint64_t ram_size_bytes;

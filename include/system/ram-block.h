@@ -114,12 +114,19 @@ MemoryRegion *qemu_ram_get_mr(const RAMBlock *rb); /* NULL in tests */
 /* Where the region is mapped (its address in its container), for
  * x-ignore-shared's stream; 0 if nowhere. BQL. */
 hwaddr qemu_ram_get_guest_addr(const RAMBlock *rb);
-/* Whether the host may merge its pages / put it into core dumps (default:
- * yes). Recorded only; who advises the host asks. BQL. */
+/* Whether the host may merge its pages (default: yes). Recorded only; who
+ * advises the host asks. BQL. */
 void qemu_ram_set_mergeable(RAMBlock *rb, bool mergeable);
 bool qemu_ram_is_mergeable(const RAMBlock *rb);
+/*
+ * Whether it is part of core dumps of this process: no, unless the default of
+ * blocks to come was changed. Memory of a caller's (_from_ptr) is left as it
+ * is until one says so. BQL.
+ */
 void qemu_ram_set_dumpable(RAMBlock *rb, bool dumpable);
 bool qemu_ram_is_dumpable(const RAMBlock *rb);
+void qemu_ram_set_dump_default(bool dumpable);
+bool qemu_ram_dump_default(void);
 /* Whether memory was populated at start (prealloc=on): holes mean nothing. */
 bool qemu_ram_is_populated_at_start(const RAMBlock *rb);
 

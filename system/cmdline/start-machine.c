@@ -11,6 +11,7 @@
 #include "system/accel.h"
 #include "system/cpus.h"
 #include "system/machine-info.h"
+#include "system/ram-block.h"
 
 /* ---- help ---- */
 
@@ -199,6 +200,7 @@ bool start_machine(Options *o, Error **errp)
         !object_set_properties(OBJECT(ms), o->machine, true, errp)) {
         return false;
     }
+    qemu_ram_set_dump_default(ms->dump_guest_core);
     if (ms->kernel_cmdline && *ms->kernel_cmdline && !ms->kernel_filename) {
         error_setg(errp, "-append only allowed with -kernel option");
         return false;

@@ -54,7 +54,7 @@ static void test_ram(void)
     g_assert_false(qemu_ram_is_shared(block(m)));
     g_assert_true(qemu_ram_is_noreserve(block(m)));
     g_assert_false(qemu_ram_is_mergeable(block(m)));
-    g_assert_true(qemu_ram_is_dumpable(block(m)));
+    g_assert_false(qemu_ram_is_dumpable(block(m)));
     g_assert_cmpint(qemu_ram_get_fd(block(m)), ==, -1);
     g_assert_true(user_creatable_del("m", &error_abort));
 

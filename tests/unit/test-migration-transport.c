@@ -498,7 +498,7 @@ static void test_file_backing_memory_is_refused(void)
     g_assert_cmpint(ftruncate(fd, 64 * KiB), ==, 0);
     rb = qemu_ram_alloc_from_fd(64 * KiB, RAM_SHARED, fd, 0, NULL,
                                 &error_abort);
-    assert_connect_fails_at_once(uri, "backs memory of this VM");
+    assert_connect_fails_at_once(uri, "what backs memory of this VM");
     g_assert_cmpint(stat(path, &st), ==, 0);
     g_assert_cmpint(st.st_size, ==, 64 * KiB); /* not cut off either */
     qemu_ram_free(rb);
