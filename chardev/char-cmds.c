@@ -341,6 +341,30 @@ static void hmp_info_chardev(Monitor *mon, json_object *args)
     chardev_foreach(print_chardev, mon);
 }
 
+static void complete_kind(HMPCompletion *c, const char *const *words,
+                          unsigned n)
+{
+    for (unsigned i = 0; chardev_classes[i]; i++) {
+        g_autofree char *text = g_strconcat(chardev_classes[i]->name, ",",
+                                            NULL);
+
+        hmp_completion_add(c, text);
+    }
+}
+
+static void add_label(Chardev *chr, void *opaque)
+{
+    hmp_completion_add(opaque, chr->label);
+}
+
+static void complete_label(HMPCompletion *c, const char *const *words,
+                           unsigned n)
+{
+    if (n == 0) {
+        chardev_foreach(add_label, c);
+    }
+}
+
 const HMPCommand hmp_chardev_commands[] = {
     {
         .name = "chardev-add",
@@ -348,6 +372,7 @@ const HMPCommand hmp_chardev_commands[] = {
         .params = "args",
         .help = "make a chardev, as -chardev does",
         .cmd = hmp_chardev_add,
+        .complete = complete_kind,
     },
     {
         .name = "chardev-remove",
@@ -355,6 +380,7 @@ const HMPCommand hmp_chardev_commands[] = {
         .params = "id",
         .help = "delete a chardev that is not in use",
         .cmd = hmp_chardev_remove,
+        .complete = complete_label,
     },
     {
         .name = "ringbuf_write",
@@ -362,6 +388,7 @@ const HMPCommand hmp_chardev_commands[] = {
         .params = "device data",
         .help = "write to a ring buffer chardev",
         .cmd = hmp_ringbuf_write,
+        .complete = complete_label,
     },
     {
         .name = "ringbuf_read",
@@ -369,6 +396,7 @@ const HMPCommand hmp_chardev_commands[] = {
         .params = "device size",
         .help = "take the oldest bytes out of a ring buffer chardev",
         .cmd = hmp_ringbuf_read,
+        .complete = complete_label,
     },
     { .name = NULL },
 };

@@ -470,6 +470,41 @@ static void hmp_migrate_set_parameter(Monitor *mon, json_object *args)
     hmp_handle_error(mon, err);
 }
 
+static void complete_uri(HMPCompletion *c, const char *const *words, unsigned n)
+{
+    static const char *const kinds[] = { "exec:", "fd:", "file:", "tcp:",
+                                         "unix:" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        hmp_completion_add(c, kinds[i]);
+    }
+}
+
+static void complete_state(HMPCompletion *c, const char *const *words,
+                           unsigned n)
+{
+    hmp_completion_add(c, MigrationStatus_str(MIGRATION_STATUS_PRE_SWITCHOVER));
+}
+
+static void complete_capability(HMPCompletion *c, const char *const *words,
+                                unsigned n)
+{
+    for (int i = 0; i < MIGRATION_CAPABILITY__MAX; i++) {
+        hmp_completion_add(c, MigrationCapability_str(i));
+    }
+}
+
+static void add_to_completion(const char *name, void *opaque)
+{
+    hmp_completion_add(opaque, name);
+}
+
+static void complete_parameter(HMPCompletion *c, const char *const *words,
+                               unsigned n)
+{
+    migration_parameter_foreach(n ? words[0] : NULL, add_to_completion, c);
+}
+
 const HMPCommand hmp_migration_commands[] = {
     {
         .name = "migrate",
@@ -478,6 +513,7 @@ const HMPCommand hmp_migration_commands[] = {
         .help = "move the guest to URI (-d: do not wait for the end; -r: "
                 "resume a paused postcopy)",
         .cmd = hmp_migrate,
+        .complete = complete_uri,
     },
     {
         .name = "migrate_cancel",
@@ -492,6 +528,7 @@ const HMPCommand hmp_migration_commands[] = {
         .params = "state",
         .help = "go on with a migration that waits in STATE",
         .cmd = hmp_migrate_continue,
+        .complete = complete_state,
     },
     {
         .name = "migrate_incoming",
@@ -499,6 +536,7 @@ const HMPCommand hmp_migration_commands[] = {
         .params = "uri",
         .help = "wait for a migration at URI (after -incoming defer)",
         .cmd = hmp_migrate_incoming,
+        .complete = complete_uri,
     },
     {
         .name = "migrate_set_capability",
@@ -506,6 +544,7 @@ const HMPCommand hmp_migration_commands[] = {
         .params = "capability state",
         .help = "switch a capability on or off",
         .cmd = hmp_migrate_set_capability,
+        .complete = complete_capability,
     },
     {
         .name = "migrate_set_parameter",
@@ -513,6 +552,7 @@ const HMPCommand hmp_migration_commands[] = {
         .params = "parameter value",
         .help = "set a parameter (bandwidths without a suffix are MiB/s)",
         .cmd = hmp_migrate_set_parameter,
+        .complete = complete_parameter,
     },
     { .name = NULL },
 };

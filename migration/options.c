@@ -546,6 +546,34 @@ void migration_parameters_print(GString *out)
     }
 }
 
+static void foreach_value(const ParameterInfo *info,
+                          void (*fn)(const char *word, void *opaque),
+                          void *opaque)
+{
+    if (info->kind == PARAM_BOOL) {
+        fn("off", opaque);
+        fn("on", opaque);
+    }
+    for (int i = 0; info->lookup && i < info->lookup->size; i++) {
+        fn(info->lookup->array[i], opaque);
+    }
+}
+
+void migration_parameter_foreach(const char *name,
+                                 void (*fn)(const char *word, void *opaque),
+                                 void *opaque)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(parameter_infos); i++) {
+        const ParameterInfo *info = &parameter_infos[i];
+
+        if (!name) {
+            fn(info->name, opaque);
+        } else if (g_str_equal(name, info->name)) {
+            foreach_value(info, fn, opaque);
+        }
+    }
+}
+
 static bool parse_number(const char *name, const char *text, uint64_t max,
                          uint64_t *value, Error **errp)
 {

@@ -62,6 +62,11 @@ void migration_parameters_print(GString *out);
 /* HMP's migrate_set_parameter: with its units (bandwidths in MiB). */
 bool migration_parameter_set_str(const char *name, const char *value,
                                  Error **errp);
+/* @fn for the name of each parameter; or, with @name, for each word that its
+ * value may be, if it is one of some words. */
+void migration_parameter_foreach(const char *name,
+                                 void (*fn)(const char *word, void *opaque),
+                                 void *opaque);
 bool migration_capability_set(MigrationCapability cap, bool on, Error **errp);
 
 /* What migration.c has to say about changes. Both required; BQL. */

@@ -553,3 +553,42 @@ json_object *hmp_parse_args(const char *args_type, const char *text,
     }
     return args;
 }
+
+static void sort_specs(const char *args_type, GArray *flags, GArray *rest)
+{
+    ArgSpec spec;
+
+    while (next_spec(&args_type, &spec)) {
+        g_array_append_val(spec.type == '-' ? flags : rest, spec);
+    }
+}
+
+char hmp_next_arg(const char *args_type, const char *const *words, unsigned n,
+                  GPtrArray *before, char **flags)
+{
+    g_autoptr(GArray) options = g_array_new(FALSE, FALSE, sizeof(ArgSpec));
+    g_autoptr(GArray) rest = g_array_new(FALSE, FALSE, sizeof(ArgSpec));
+    GString *letters = g_string_new(NULL);
+    guint at = 0;
+    bool value = false; /* the next word belongs to an option */
+
+    g_array_set_clear_func(options, arg_spec_clear);
+    g_array_set_clear_func(rest, arg_spec_clear);
+    sort_specs(args_type, options, rest);
+    for (guint i = 0; i < options->len; i++) {
+        g_string_append_c(letters, g_array_index(options, ArgSpec, i).flag);
+    }
+    *flags = g_string_free(letters, FALSE);
+    for (unsigned i = 0; i < n; i++) {
+        const ArgSpec *option = match_flag(options, words[i]);
+        char type = at < rest->len ? g_array_index(rest, ArgSpec, at).type : 0;
+
+        if (value || option) {
+            value = !value && option->flag_string;
+            continue;
+        }
+        g_ptr_array_add(before, (gpointer)words[i]);
+        at += type != 'S'; /* that is all the line */
+    }
+    return value || at >= rest->len ? 0 : g_array_index(rest, ArgSpec, at).type;
+}

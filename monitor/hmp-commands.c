@@ -19,8 +19,8 @@ static bool name_in(const char *names, const char *name, size_t len)
     return false;
 }
 
-static const HMPCommand *find_in_tables(const HMPCommand *const *tables,
-                                        const char *name, size_t len)
+const HMPCommand *hmp_find(const HMPCommand *const *tables, const char *name,
+                           size_t len)
 {
     for (; *tables; tables++) {
         for (const HMPCommand *c = *tables; c->name; c++) {
@@ -46,9 +46,8 @@ static bool is_info(const HMPCommand *c)
     return !c->cmd && !c->sub_table;
 }
 
-/* Tables below @c, or NULL. @room: for a sub_table's list. */
-static const HMPCommand *const *tables_below(const HMPCommand *c,
-                                             const HMPCommand *room[2])
+const HMPCommand *const *hmp_tables_below(const HMPCommand *c,
+                                          const HMPCommand *room[2])
 {
     if (is_info(c)) {
         return hmp_info_command_tables();
@@ -81,13 +80,13 @@ static const HMPCommand *find_command(const char **p, char **words)
         if (!len && found) {
             break;
         }
-        c = find_in_tables(tables, *p, len);
+        c = hmp_find(tables, *p, len);
         *p += len;
         found = c;
         if (!c) {
             break;
         }
-        tables = tables_below(c, room);
+        tables = hmp_tables_below(c, room);
     }
     *words = g_strchomp(g_strndup(start, *p - start));
     return found;
@@ -137,7 +136,7 @@ static void help_of(Monitor *mon, const char *text)
         monitor_printf(mon, "unknown command: '%s'\n", words);
         return;
     }
-    below = tables_below(c, room);
+    below = hmp_tables_below(c, room);
     if (below) {
         prefix = g_strdup_printf("%s ", c->name);
         help_tables(mon, prefix, below);
@@ -157,6 +156,11 @@ static void hmp_help(Monitor *mon, json_object *args)
     } else {
         help_tables(mon, "", hmp_command_tables());
     }
+}
+
+bool hmp_is_help(const HMPCommand *c)
+{
+    return c->cmd == hmp_help;
 }
 
 /*
@@ -185,7 +189,7 @@ void hmp_execute(Monitor *mon, const char *line)
         monitor_printf(mon, "unknown command: '%s'\n", words);
         return;
     }
-    if (tables_below(c, room)) {
+    if (hmp_tables_below(c, room)) {
         help_of(mon, c->name);
         return;
     }
@@ -202,62 +206,6 @@ void hmp_execute(Monitor *mon, const char *line)
     error_report_set_monitor(NULL, NULL);
     monitor_set_cur(old);
     json_object_put(args);
-}
-
-/*
- * Completion
- */
-
-static void complete_name(const char *names, const char *prefix, GString *list,
-                          char **common)
-{
-    g_auto(GStrv) parts = g_strsplit(names, "|", -1);
-    const char *name = parts[0];
-    size_t n = 0;
-
-    if (!name || !g_str_has_prefix(name, prefix)) {
-        return;
-    }
-    g_string_append_printf(list, "%s%s", list->len ? " " : "", name);
-    if (!*common) {
-        *common = g_strdup(name);
-        return;
-    }
-    while ((*common)[n] && (*common)[n] == name[n]) {
-        n++;
-    }
-    (*common)[n] = '\0';
-}
-
-char *hmp_complete(const char *line, char **common)
-{
-    const HMPCommand *const *tables = hmp_command_tables();
-    GString *list = g_string_new(NULL);
-    const HMPCommand *room[2];
-    const char *p = line;
-
-    *common = NULL;
-    while (tables) {
-        size_t len = word_length(&p);
-        const HMPCommand *c;
-
-        if (!p[len]) {
-            break; /* the word to complete */
-        }
-        c = find_in_tables(tables, p, len);
-        p += len;
-        tables = c ? tables_below(c, room) : NULL;
-    }
-    for (; tables && *tables; tables++) {
-        for (const HMPCommand *c = *tables; c->name; c++) {
-            complete_name(c->name, p, list, common);
-        }
-    }
-    if (!list->len) {
-        g_string_free(list, TRUE);
-        return NULL;
-    }
-    return g_string_free(list, FALSE);
 }
 
 /*

@@ -6,6 +6,7 @@
 
 #define LINE_MAX_BYTES 4095
 #define HISTORY_MAX    64
+#define SCREEN_COLUMNS 80 /* the peer may be no terminal of ours: be modest */
 #define CTRL(c)        ((c)&0x1f)
 
 typedef enum EscapeState {
@@ -162,6 +163,29 @@ static void enter(HmpLine *l)
     l->ops->enter(l->opaque, line);
 }
 
+/* @list in columns, sorted downwards. */
+static void show_columns(HmpLine *l, const char *list)
+{
+    g_auto(GStrv) names = g_strsplit(list, " ", -1);
+    unsigned n = g_strv_length(names), width = 0, columns, rows;
+    g_autoptr(GString) text = g_string_new("\n");
+
+    for (unsigned i = 0; i < n; i++) {
+        width = MAX(width, (unsigned)strlen(names[i]) + 2);
+    }
+    columns = MAX(SCREEN_COLUMNS / width, 1u);
+    rows = DIV_ROUND_UP(n, columns);
+    for (unsigned row = 0; row < rows; row++) {
+        for (unsigned i = row; i < n; i += rows) {
+            bool last = i + rows >= n;
+
+            g_string_append_printf(text, "%-*s%s", last ? 0 : (int)width,
+                                   names[i], last ? "\n" : "");
+        }
+    }
+    echo(l, text->str);
+}
+
 static void complete(HmpLine *l)
 {
     g_autofree char *before = g_strndup(l->text->str, l->cursor);
@@ -177,11 +201,11 @@ static void complete(HmpLine *l)
         insert(l, common + strlen(typed));
     }
     if (!strchr(list, ' ')) {
-        insert(l, " ");
+        if (!strchr("/,:=", list[strlen(list) - 1])) {
+            insert(l, " ");
+        }
     } else if (strlen(common) <= strlen(typed)) {
-        echo(l, "\n");
-        echo(l, list);
-        echo(l, "\n");
+        show_columns(l, list);
         hmp_line_show(l);
     }
 }

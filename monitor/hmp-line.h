@@ -7,6 +7,13 @@
  * Home, End, Del. It echoes with plain bytes and the few ANSI sequences that
  * every terminal knows. A line is at most 4,095 bytes.
  *
+ * Why not readline or libedit: a prompt is a dialogue on any character device
+ * (sockets, ptys, a terminal that it shares with a serial port, several at
+ * once), whose bytes come from the main loop when they come, and whose prompt
+ * goes away while a command suspends it. readline is one line of one terminal
+ * per process; libedit reads its descriptor itself, and sets it up as a
+ * terminal, which it need not be. What would be left of either is this file.
+ *
  * Used by: hmp.c. Uses: glib.
  */
 #ifndef MONITOR_HMP_LINE_H

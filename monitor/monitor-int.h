@@ -36,14 +36,28 @@ bool monitor_hmp_is_suspended(const Monitor *mon);
 int monitor_hmp_take_fd(Monitor *mon); /* -1: none */
 
 /*
- * HMP commands (hmp-commands.c, hmp-args.c).
+ * HMP commands (hmp-commands.c, hmp-args.c, hmp-complete.c).
  */
 
 /* Execute @line; what it prints and what goes wrong goes to @mon. */
 void hmp_execute(Monitor *mon, const char *line);
-/* Commands that could stand at the end of @line, separated by blanks; NULL:
- * none. *@common: gets their longest common beginning. */
+/* The command @name of @tables; NULL: none. */
+const HMPCommand *hmp_find(const HMPCommand *const *tables, const char *name,
+                           size_t len);
+/* Tables below @c, or NULL. @room: for a sub_table's list. */
+const HMPCommand *const *hmp_tables_below(const HMPCommand *c,
+                                          const HMPCommand *room[2]);
+bool hmp_is_help(const HMPCommand *c);
+/* What could stand at the end of @line (hmp-complete.c), separated by blanks;
+ * NULL: nothing. *@common: gets their longest common beginning. */
 char *hmp_complete(const char *line, char **common);
+/*
+ * The type (see monitor-sink.h) of the argument that follows @words, 0: none.
+ * @before: gets those of @words that are arguments and no options; *@flags:
+ * letters of all options.
+ */
+char hmp_next_arg(const char *args_type, const char *const *words, unsigned n,
+                  GPtrArray *before, char **flags);
 /* Arguments @text by @args_type; see monitor-sink.h. */
 json_object *hmp_parse_args(const char *args_type, const char *text,
                             Error **errp);

@@ -135,32 +135,105 @@ static void hmp_info_qom_tree(Monitor *mon, json_object *args)
     print_tree(obj, &tree);
 }
 
+static void complete_type(HMPCompletion *c, const char *const *words,
+                          unsigned n)
+{
+    g_autoptr(GSList) list = object_class_get_list(TYPE_USER_CREATABLE, false);
+
+    for (GSList *l = list; l; l = l->next) {
+        g_autofree char *text = g_strconcat(object_class_get_name(l->data), ",",
+                                            NULL);
+
+        hmp_completion_add(c, text);
+    }
+}
+
+static int add_component(Object *obj, void *opaque)
+{
+    hmp_completion_add(opaque, object_get_canonical_path_component(obj));
+    return 0;
+}
+
+static void complete_id(HMPCompletion *c, const char *const *words, unsigned n)
+{
+    object_child_foreach(object_get_objects_root(), add_component, c);
+}
+
+typedef struct PathCompletion {
+    HMPCompletion *c;
+    const char *head; /* of the path, up to the last / */
+} PathCompletion;
+
+static int has_child(Object *obj, void *opaque)
+{
+    return 1;
+}
+
+static int add_path(Object *obj, void *opaque)
+{
+    PathCompletion *pc = opaque;
+    bool more = object_child_foreach(obj, has_child, NULL);
+    g_autofree char *path = g_strconcat(
+        pc->head, object_get_canonical_path_component(obj), more ? "/" : "",
+        NULL);
+
+    hmp_completion_add(pc->c, path);
+    return 0;
+}
+
+/* A path, level by level; then a property of the object there. */
+static void complete_path(HMPCompletion *c, const char *const *words,
+                          unsigned n)
+{
+    const char *word = c->word, *slash = strrchr(word, '/');
+    g_autofree char *head = slash ? g_strndup(word, slash + 1 - word)
+                                  : g_strdup("/");
+    Object *obj = object_resolve_path(n ? words[0] : head, NULL);
+
+    if (obj && n == 0) {
+        PathCompletion pc = { c, head };
+
+        object_child_foreach(obj, add_path, &pc);
+    } else if (obj && n == 1) {
+        g_autoptr(ObjectPropertyInfoList) list = qmp_qom_list(words[0], NULL);
+
+        for (ObjectPropertyInfoList *l = list; l; l = l->next) {
+            hmp_completion_add(c, l->value->name);
+        }
+    }
+}
+
 const HMPCommand hmp_qom_commands[] = {
     { .name = "object_add",
       .args_type = "object:S",
       .params = "[qom-type=]type,id=str[,prop=value][,...]",
       .help = "make an object",
-      .cmd = hmp_object_add },
+      .cmd = hmp_object_add,
+      .complete = complete_type },
     { .name = "object_del",
       .args_type = "id:s",
       .params = "id",
       .help = "remove an object",
-      .cmd = hmp_object_del },
+      .cmd = hmp_object_del,
+      .complete = complete_id },
     { .name = "qom-list",
       .args_type = "path:s?",
       .params = "path",
       .help = "list the properties of an object",
-      .cmd = hmp_qom_list },
+      .cmd = hmp_qom_list,
+      .complete = complete_path },
     { .name = "qom-get",
       .args_type = "path:s,property:s",
       .params = "path property",
       .help = "print a property of an object",
-      .cmd = hmp_qom_get },
+      .cmd = hmp_qom_get,
+      .complete = complete_path },
     { .name = "qom-set",
       .args_type = "json:-j,path:s,property:s,value:S",
       .params = "[-j] path property value",
       .help = "set a property of an object (-j: the value is JSON)",
-      .cmd = hmp_qom_set },
+      .cmd = hmp_qom_set,
+      .complete = complete_path },
     { .name = NULL },
 };
 
@@ -169,6 +242,7 @@ const HMPCommand hmp_qom_info_commands[] = {
       .args_type = "path:s?",
       .params = "[path]",
       .help = "show the tree of objects, below /machine or PATH",
-      .cmd = hmp_info_qom_tree },
+      .cmd = hmp_info_qom_tree,
+      .complete = complete_path },
     { .name = NULL },
 };

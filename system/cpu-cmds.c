@@ -62,12 +62,25 @@ static void hmp_info_registers(Monitor *mon, json_object *args)
     }
 }
 
+static void complete_index(HMPCompletion *c, const char *const *words,
+                           unsigned n)
+{
+    CPUState *cpu;
+
+    CPU_FOREACH (cpu) {
+        g_autofree char *text = g_strdup_printf("%d", cpu->cpu_index);
+
+        hmp_completion_add(c, text);
+    }
+}
+
 const HMPCommand hmp_cpu_commands[] = {
     { .name = "cpu",
       .args_type = "index:i",
       .params = "index",
       .help = "choose the CPU that other commands look at",
-      .cmd = hmp_cpu },
+      .cmd = hmp_cpu,
+      .complete = complete_index },
     { .name = NULL },
 };
 

@@ -109,12 +109,41 @@ static void hmp_info_trace_events(Monitor *mon, json_object *args)
     hmp_handle_error(mon, err);
 }
 
+/* Items are a list: the part behind the last comma is what is typed. */
+static void complete_items(HMPCompletion *c, const char *const *words,
+                           unsigned n)
+{
+    const char *word = c->word, *comma = strrchr(word, ',');
+    g_autofree char *head = comma ? g_strndup(word, comma + 1 - word)
+                                  : g_strdup("");
+
+    for (const QEMULogItem *i = qemu_log_items; i->mask; i++) {
+        g_autofree char *text = g_strconcat(head, i->name, NULL);
+
+        hmp_completion_add(c, text);
+    }
+    hmp_completion_add(c, "all");
+    hmp_completion_add(c, "help");
+    hmp_completion_add(c, "none");
+}
+
+static void complete_points(HMPCompletion *c, const char *const *words,
+                            unsigned n)
+{
+    const TraceEvent *ev;
+
+    for (ev = trace_event_first(); ev; ev = trace_event_next(ev)) {
+        hmp_completion_add(c, ev->name);
+    }
+}
+
 const HMPCommand hmp_log_commands[] = {
     { .name = "log",
       .args_type = "items:s",
       .params = "item1[,...]",
       .help = "log these items ('log help' lists them, 'log none' ends it)",
-      .cmd = hmp_log },
+      .cmd = hmp_log,
+      .complete = complete_items },
     { .name = "logfile",
       .args_type = "filename:F",
       .params = "filename",
@@ -124,7 +153,8 @@ const HMPCommand hmp_log_commands[] = {
       .args_type = "name:s,option:b",
       .params = "name on|off",
       .help = "let trace points write (a name, or a pattern with * and ?)",
-      .cmd = hmp_trace_event },
+      .cmd = hmp_trace_event,
+      .complete = complete_points },
     { .name = NULL },
 };
 
@@ -133,6 +163,7 @@ const HMPCommand hmp_log_info_commands[] = {
       .args_type = "name:s?",
       .params = "[name]",
       .help = "show trace points and whether they are on",
-      .cmd = hmp_info_trace_events },
+      .cmd = hmp_info_trace_events,
+      .complete = complete_points },
     { .name = NULL },
 };

@@ -97,6 +97,18 @@ const HMPCommand *const *hmp_info_command_tables(void)
     return (const HMPCommand *const *)table_list(&tables.info)->pdata;
 }
 
+/* More are of no use on a screen, and a directory may have millions. */
+#define MAX_COMPLETIONS 1000
+
+void hmp_completion_add(HMPCompletion *c, const char *name)
+{
+    /* What has a blank cannot be typed without quotes, which we don't do. */
+    if (c->names->len < MAX_COMPLETIONS && g_str_has_prefix(name, c->word) &&
+        !strpbrk(name, " \"\t\n")) {
+        g_ptr_array_add(c->names, g_strdup(name));
+    }
+}
+
 bool hmp_handle_error(Monitor *mon, Error *err)
 {
     if (!err) {

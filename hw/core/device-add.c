@@ -254,6 +254,28 @@ static void hmp_device_del(Monitor *mon, json_object *args)
     hmp_handle_error(mon, err);
 }
 
+static void complete_driver(HMPCompletion *c, const char *const *words,
+                            unsigned n)
+{
+    g_autoptr(GSList) list = creatable_classes();
+
+    for (GSList *l = list; l; l = l->next) {
+        hmp_completion_add(c, object_class_get_name(l->data));
+    }
+}
+
+static int add_id(Object *obj, void *opaque)
+{
+    hmp_completion_add(opaque, object_get_canonical_path_component(obj));
+    return 0;
+}
+
+static void complete_id(HMPCompletion *c, const char *const *words, unsigned n)
+{
+    object_child_foreach(object_get_container("/machine/peripheral"), add_id,
+                         c);
+}
+
 const HMPCommand hmp_hw_commands[] = {
     {
         .name = "device_add",
@@ -262,6 +284,7 @@ const HMPCommand hmp_hw_commands[] = {
         .help = "say why the device cannot be added; 'help' lists those that "
                 "-device makes",
         .cmd = hmp_device_add,
+        .complete = complete_driver,
     },
     {
         .name = "device_del",
@@ -269,6 +292,7 @@ const HMPCommand hmp_hw_commands[] = {
         .params = "id",
         .help = "say why the device cannot be removed",
         .cmd = hmp_device_del,
+        .complete = complete_id,
     },
     { .name = NULL },
 };

@@ -70,6 +70,14 @@ Monitor *monitor_set_cur(Monitor *mon);
  * Handlers get an object with a member per argument given; absent = not given.
  * Sizes and integers are json ints.
  */
+typedef struct HMPCompletion {
+    const char *word; /* typed so far */
+    GPtrArray *names; /* char *, for monitor/: what was added */
+} HMPCompletion;
+/* @name could stand where the user is typing: ignored unless it begins with
+ * what is typed already. One that ends with / , : or = may go on. */
+void hmp_completion_add(HMPCompletion *c, const char *name);
+
 typedef struct HMPCommand {
     const char *name; /* "quit|q": aliases separated by | */
     const char *args_type;
@@ -77,6 +85,11 @@ typedef struct HMPCommand {
     const char *help;
     void (*cmd)(Monitor *mon, json_object *args);
     const struct HMPCommand *sub_table; /* instead of cmd; e.g. of info */
+    /*
+     * What argument number @n could be, after @words, options left out.
+     * Optional; types b and F and options need none.
+     */
+    void (*complete)(HMPCompletion *c, const char *const *words, unsigned n);
 } HMPCommand;
 
 /*

@@ -156,7 +156,30 @@ static const HMPCommand sub_commands[] = {
     { .name = NULL },
 };
 
+static void complete_colour(HMPCompletion *c, const char *const *words,
+                            unsigned n)
+{
+    if (n == 0) {
+        hmp_completion_add(c, "red");
+        hmp_completion_add(c, "blue");
+        hmp_completion_add(c, "black");
+        hmp_completion_add(c, "red");
+        hmp_completion_add(c, "not this");
+    } else {
+        g_autofree char *text = g_strconcat("after-", words[0], NULL);
+
+        g_assert_cmpuint(n, ==, 2);
+        g_assert_cmpstr(words[1], ==, "on");
+        hmp_completion_add(c, text);
+    }
+}
+
 static const HMPCommand commands[] = {
+    { .name = "colour",
+      .args_type = "fast:-f,size:-ss,name:s,lit:b,more:s?",
+      .cmd = cmd_echo,
+      .complete = complete_colour },
+    { .name = "file", .args_type = "name:F", .cmd = cmd_echo },
     { .name = "echo|e", .args_type = "words:S?", .cmd = cmd_echo },
     { .name = "wait", .cmd = cmd_wait },
     { .name = "fail", .cmd = cmd_fail },
@@ -213,16 +236,79 @@ static void test_help(void)
     assert_command("help nothing", "unknown command: 'nothing'\r\n");
 }
 
+/* @want: what could stand there, and how all of it begins. */
+static void assert_completion(const char *line, const char *want,
+                              const char *want_common)
+{
+    g_autofree char *common = NULL, *list = hmp_complete(line, &common);
+
+    g_assert_cmpstr(list, ==, want);
+    g_assert_cmpstr(common, ==, want_common);
+}
+
 static void test_completion(void)
 {
-    g_autofree char *common = NULL, *list = hmp_complete("ec", &common);
-    g_autofree char *common2 = NULL, *list2 = hmp_complete("info th", &common2);
-    g_autofree char *common3 = NULL, *list3 = hmp_complete("zz", &common3);
+    assert_completion("ec", "echo", "echo");
+    assert_completion("  ec", "echo", "echo");
+    assert_completion("info th", "thing", "thing");
+    assert_completion("info  \tth", "thing", "thing");
+    assert_completion("help info th", "thing", "thing");
+    assert_completion("? ec", "echo", "echo");
+    assert_completion("outer ", "inner", "inner");
+    assert_completion("zz", NULL, NULL);
+    assert_completion("zz e", NULL, NULL);
+    assert_completion("echo ", NULL, NULL);
+}
 
-    g_assert_cmpstr(list, ==, "echo");
-    g_assert_cmpstr(common, ==, "echo");
-    g_assert_cmpstr(list2, ==, "thing");
-    g_assert_null(list3);
+static void test_completion_of_arguments(void)
+{
+    /* Flags, and what they leave of the arguments. */
+    assert_completion("info thing -", "-a", "-a");
+    assert_completion("colour -", "-f -s", "-");
+    assert_completion("colour ", "black blue red", "");
+    assert_completion("colour bl", "black blue", "bl");
+    assert_completion("colour blu", "blue", "blue");
+    assert_completion("colour -f bla", "black", "black");
+    assert_completion("colour -s ", NULL, NULL);
+    assert_completion("colour -s wide r", "red", "red");
+    /* on|off by type, and the last by what went before. */
+    assert_completion("colour red ", "off on", "o");
+    assert_completion("colour red of", "off", "off");
+    assert_completion("colour red on ", "after-red", "after-red");
+    assert_completion("colour -f blue on ", "after-blue", "after-blue");
+    assert_completion("colour red on x y", NULL, NULL);
+}
+
+static void test_completion_of_files(void)
+{
+    g_autofree char *folder = g_build_filename(tmpdir, "files", NULL);
+    g_autofree char *below = g_build_filename(folder, "below", NULL);
+    static const char *const names[] = { "bell", "bed", ".hid", "two words" };
+    g_autofree char *line = g_strdup_printf("file %s/be", folder);
+    g_autofree char *hidden = g_strdup_printf("file %s/.", folder);
+    g_autofree char *all = g_strdup_printf("file %s/", folder);
+    g_autofree char *list = g_strdup_printf("%s/bed %s/bell %s/below/", folder,
+                                            folder, folder);
+    g_autofree char *be = g_strdup_printf("%s/be", folder);
+    g_autofree char *hid = g_strdup_printf("%s/.hid", folder);
+
+    g_assert_cmpint(g_mkdir_with_parents(below, 0700), ==, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        g_autofree char *path = g_build_filename(folder, names[i], NULL);
+
+        g_assert_true(g_file_set_contents(path, "", 0, NULL));
+    }
+    assert_completion(line, list, be);
+    assert_completion(all, list, be);
+    assert_completion(hidden, hid, hid);
+    assert_completion("file /no/such/folder/", NULL, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        g_autofree char *path = g_build_filename(folder, names[i], NULL);
+
+        g_unlink(path);
+    }
+    g_rmdir(below);
+    g_rmdir(folder);
 }
 
 /*
@@ -390,7 +476,9 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/hmp/args/format", test_args_format);
     g_test_add_func("/hmp/commands", test_commands);
     g_test_add_func("/hmp/help", test_help);
-    g_test_add_func("/hmp/completion", test_completion);
+    g_test_add_func("/hmp/completion/commands", test_completion);
+    g_test_add_func("/hmp/completion/arguments", test_completion_of_arguments);
+    g_test_add_func("/hmp/completion/files", test_completion_of_files);
     g_test_add_func("/hmp/prompt", test_prompt);
     g_test_add_func("/hmp/editing", test_editing);
     g_test_add_func("/hmp/long-line", test_long_line);

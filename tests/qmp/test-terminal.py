@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""test-terminal.py BINARY: the human monitor as somebody at a terminal has
+it: Tab, history, editing; alone, and shared with a serial port; and that a
+pipe sees none of it unless it asks. Speaks TAP."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import termios
+import time
+
+BINARY = sys.argv[1]
+COMMON = ['-M', 'none', '-m', '1M', '-accel', 'qtest', '-nodefaults', '-object',
+          'memory-backend-ram,id=lamp,size=4k', '-object',
+          'memory-backend-ram,id=lantern,size=4k', '-chardev',
+          'ringbuf,id=ring0']
+PROMPT = '(qemu) '
+TAB, UP, DOWN, LEFT, HOME, DELETE = ('\t', '\x1b[A', '\x1b[B', '\x1b[D',
+                                     '\x1b[H', '\x1b[3~')
+SECONDS = 20
+
+
+def check(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+class Screen:
+    """The line that the cursor is in, as a terminal would show it."""
+
+    def __init__(self):
+        self.lines, self.at = [''], 0
+
+    def write(self, text):
+        while text:
+            m = re.match(r'\x1b\[(\d*)([CDK])', text)
+            if m:
+                n = int(m.group(1) or 1)
+                line = self.lines[-1]
+                if m.group(2) == 'K':
+                    self.lines[-1] = line[:self.at]
+                else:
+                    self.at += n if m.group(2) == 'C' else -n
+                text = text[m.end():]
+                continue
+            check(text[0] != '\x1b', 'unknown sequence: %r' % text[:10])
+            if text[0] == '\n':
+                self.lines.append('')
+            elif text[0] == '\r':
+                self.at = 0
+            else:
+                line = self.lines[-1].ljust(self.at)
+                self.lines[-1] = line[:self.at] + text[0] + line[self.at + 1:]
+                self.at += 1
+            text = text[1:]
+
+
+class Terminal:
+    def __init__(self, *args):
+        self.master, slave = pty.openpty()
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        self.proc = subprocess.Popen([BINARY, *COMMON, *args], stdin=slave,
+                                     stdout=slave, stderr=slave)
+        self.screen = Screen()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *exc):
+        if self.proc.poll() is None and kind:
+            self.proc.kill()
+        status = self.proc.wait(SECONDS)
+        after = termios.tcgetattr(self.slave)
+        os.close(self.master)
+        os.close(self.slave)
+        if not kind:
+            check(status == 0, 'exit status %s' % status)
+            check(after == self.before, 'the terminal is left changed')
+
+    def read(self, seconds):
+        if not select.select([self.master], [], [], seconds)[0]:
+            return False
+        self.screen.write(os.read(self.master, 65536).decode())
+        return True
+
+    def expect(self, line):
+        """Until the cursor's line is @line, and stays that."""
+        deadline = time.monotonic() + SECONDS
+        while self.screen.lines[-1] != line or self.read(0.02):
+            check(time.monotonic() < deadline, 'expected %r, there is %r'
+                  % (line, self.screen.lines[-5:]))
+            self.read(0.1)
+
+    def type(self, keys, line=None):
+        """Type; the line must then be the prompt and @line."""
+        os.write(self.master, keys.encode())
+        if line is not None:
+            self.expect(PROMPT + line)
+
+    def enter(self, keys, seconds=SECONDS):
+        """A command; what it printed."""
+        n = len(self.screen.lines)
+        self.type(keys + '\r')
+        deadline = time.monotonic() + seconds
+        while len(self.screen.lines) == n or \
+                self.screen.lines[-1] != PROMPT:
+            check(time.monotonic() < deadline, self.screen.lines[-5:])
+            self.read(0.1)
+        return self.screen.lines[n:-1]
+
+    def list_above(self):
+        """What Tab listed: the words between the line and its repetition."""
+        lines, words = self.screen.lines[:-1], []
+        while not lines[-1].startswith(PROMPT):
+            words = lines.pop().split() + words
+        return words
+
+
+def completion(t):
+    def complete(typed, line):
+        t.type('\x15' + typed + TAB, line)  # ^U first
+
+    t.expect(PROMPT)
+    complete('inf', 'info ')
+    complete('info stat', 'info status ')
+    complete('info migrate_c', 'info migrate_capabilities ')
+    complete('help info vers', 'help info version ')
+    complete('info migrate -', 'info migrate -a ')
+    complete('migrate_set_parameter max-b',
+             'migrate_set_parameter max-bandwidth ')
+    complete('migrate_set_parameter zero-page-detection le',
+             'migrate_set_parameter zero-page-detection legacy ')
+    complete('migrate_set_capability auto', 'migrate_set_capability '
+             'auto-converge ')
+    complete('migrate_set_capability auto-converge of',
+             'migrate_set_capability auto-converge off ')
+    complete('migrate -d un', 'migrate -d unix:')
+    complete('object_del lant', 'object_del lantern ')
+    complete('object_add memory-backend-m', 'object_add memory-backend-memfd,')
+    complete('ringbuf_read r', 'ringbuf_read ring0 ')
+    complete('trace-event runstate_', 'trace-event runstate_set ')
+    complete('log unimp,guest_', 'log unimp,guest_errors ')
+    complete('qom-list /obj', 'qom-list /objects/')
+    complete('qom-get /objects/lamp si', 'qom-get /objects/lamp size ')
+    complete('logfile /dev/nul', 'logfile /dev/null ')
+    complete('device_del ', 'device_del ')
+    complete('lamp', 'lamp')
+    # Several: as far as they agree, then the list of them.
+    complete('object_del l', 'object_del la')
+    t.type(TAB)
+    t.expect(PROMPT + 'object_del la')
+    check(t.list_above() == ['lamp', 'lantern'], t.list_above())
+    t.type('m' + TAB, 'object_del lamp ')
+    check(t.enter('') == [], 'not quiet')
+    check(t.enter('info status') == ['VM status: running'], 'status')
+    complete('info ', 'info ')
+    words = t.list_above()
+    check('migrate' in words and 'status' in words and
+          words == sorted(set(words)) or len(words) > 10, words)
+    check(all(len(line) <= 80 for line in t.screen.lines), t.screen.lines)
+
+
+def history_and_editing(t):
+    t.expect(PROMPT)
+    check(t.enter('info statos') != [], 'no error')
+    check(t.enter('info version')[0].startswith('11.1'), 'version')
+    t.type(UP, 'info version')
+    t.type(UP, 'info statos')
+    t.type(LEFT + LEFT + '\x7f' + 'x', 'info staxos')
+    t.type(DOWN, 'info version')
+    t.type(UP, 'info statos')
+    t.type(LEFT + DELETE + '\x7f' + 'us', 'info status')
+    check(t.enter('') == ['VM status: running'], t.screen.lines)
+    t.type(UP + UP + UP, 'info statos')
+    t.type('\x15', '')
+    t.type('fo' + HOME + 'in' + '\x05' + ' name', 'info name')
+    t.type('\x17', 'info ')  # ^W
+    t.type('\x15', '')
+    # In the middle of a line, too.
+    t.type('object_del lant' + HOME + '\x06' * 8 + '\x0b', 'object_d')
+    t.type(TAB, 'object_del ')
+    t.type('\x15', '')
+
+
+def end(t):
+    t.type('\x15quit\r')
+
+
+def alone():
+    for case in completion, history_and_editing:
+        with Terminal('-monitor', 'stdio') as t:
+            case(t)
+            end(t)
+
+
+def shared():
+    with Terminal('-serial', 'mon:stdio') as t:
+        time.sleep(0.1)
+        t.type('\x01c')
+        completion(t)
+        t.type('\x15', '')
+        t.type('\x01c\x01c', '')
+        end(t)
+
+
+def chardev():
+    with Terminal('-chardev', 'stdio,id=tty,mux=on,signal=off', '-mon', 'tty',
+                  '-serial', 'chardev:tty') as t:
+        t.type('\x01c')
+        history_and_editing(t)
+        t.type('object_del lamp', 'object_del lamp')
+        t.type('\x03', '')  # signal=off: ^C is a key like others
+        end(t)
+
+
+def pipe():
+    """Commands from a pipe: one after the other, each to the end."""
+    done = subprocess.run(
+        [BINARY, *COMMON, '-monitor', 'stdio'], capture_output=True,
+        input='info status\nobject_del lamp\nobject_del lamp\nquit\n',
+        text=True, timeout=60)
+    check(done.returncode == 0, done)
+    text = done.stdout.replace('\r', '')
+    check('VM status: running\n' in text, text)
+    check(text.count("'lamp' not found") == 1, text)
+
+
+def main():
+    cases = [alone, shared, chardev, pipe]
+    failed = False
+    print('1..%d' % len(cases))
+    for n, case in enumerate(cases, 1):
+        name = '/terminal/' + case.__name__
+        try:
+            case()
+            print('ok %d %s' % (n, name), flush=True)
+        except (AssertionError, OSError, subprocess.SubprocessError) as e:
+            failed = True
+            text = repr(e).replace('\n', '\n# ')
+            print('# %s\nnot ok %d %s' % (text, n, name), flush=True)
+    return failed
+
+
+if __name__ == '__main__':
+    sys.exit(main())
