@@ -94,8 +94,11 @@ int ram_pagemap_fd(void);
 
 /* Install the SIGBUS handler once (ram-sigbus.c). */
 void ram_sigbus_init(void);
-/* Stand-ins (ram-plug.c). For the handler: false if there can be none. */
-bool ram_plug(const void *addr);
+/*
+ * Stand-ins (ram-plug.c). For the handler: false if there can be none. @broken:
+ * the host's memory is, and what was there is lost.
+ */
+bool ram_plug(const void *addr, bool broken);
 void ram_plug_init(void);
 void ram_plug_block_removed(const RAMBlock *rb);
 

@@ -10,8 +10,11 @@
  * 3  `cont` puts the page of the file back and copies the content; if there is
  *    still no memory for it, the stand-in returns and `cont` fails.
  *
- * Where the file ends before the page, what was there is lost: the VM can
- * never go on, nor migrate.
+ * Where the file ends before the page, or the host's memory there is broken,
+ * what was there is lost: the VM can never go on, nor migrate.
+ *
+ * Who can repeat the access (KVM) needs no page that stands in: it is noted by
+ * qemu_ram_touch(), and `cont` looks whether it is to be had.
  */
 #include "qemu/osdep.h"
 
@@ -29,7 +32,11 @@ typedef struct RamPlug {
     RAMBlock *rb;
     ram_addr_t offset;
     _Atomic bool ready; /* written last by the handler; read by the main loop */
-    bool lost, told;    /* main loop */
+    /* Before `ready`. */
+    bool bare;   /* no page stands in */
+    bool broken; /* the host's memory */
+    /* BQL. */
+    bool lost, told;
 } RamPlug;
 
 /* Singleton: a signal handler has no other way to find it. */
@@ -54,32 +61,42 @@ static uint8_t *map_stand_in(RAMBlock *rb, ram_addr_t offset)
     return at;
 }
 
-bool ram_plug(const void *addr)
+/* NULL: there are too many. */
+static RamPlug *take_entry(void)
+{
+    unsigned i = atomic_load(&plugs.n);
+
+    do {
+        if (i >= MAX_PLUGS) {
+            return NULL;
+        }
+    } while (!atomic_compare_exchange_weak(&plugs.n, &i, i + 1));
+    return &plugs.list[i];
+}
+
+bool ram_plug(const void *addr, bool broken)
 {
     const uint64_t one = 1;
     ram_addr_t offset;
     RAMBlock *rb = ram_block_from_host_try(addr, &offset);
-    unsigned i = atomic_load(&plugs.n);
+    RamPlug *p;
 
-    if (!rb || rb->fd < 0 || plugs.wake < 0) {
+    if (!rb || (rb->fd < 0 && !broken) || plugs.wake < 0) {
         return false;
     }
-    do {
-        if (i >= MAX_PLUGS) {
-            return false;
-        }
-    } while (!atomic_compare_exchange_weak(&plugs.n, &i, i + 1));
+    p = take_entry();
     offset = QEMU_ALIGN_DOWN(offset, rb->page_size);
-    if (!map_stand_in(rb, offset)) {
+    if (!p || !map_stand_in(rb, offset)) {
         return false;
     }
-    plugs.list[i].rb = rb;
-    plugs.list[i].offset = offset;
-    atomic_store(&plugs.list[i].ready, true); /* with tell_new() */
+    p->rb = rb;
+    p->offset = offset;
+    p->broken = broken;
+    atomic_store(&p->ready, true); /* with tell_new() */
     return write(plugs.wake, &one, sizeof(one)) == sizeof(one);
 }
 
-/* ---------------------------------------------------- in the main loop */
+/* ------------------------------------------------------- with the BQL */
 
 static bool file_ends_before(const RamPlug *p)
 {
@@ -92,18 +109,25 @@ static bool file_ends_before(const RamPlug *p)
 static void tell(RamPlug *p)
 {
     p->told = true;
-    p->lost = file_ends_before(p);
+    p->lost = p->broken || file_ends_before(p);
     if (plugs.stop) {
         plugs.stop(p->lost);
     }
-    ram_block_set_dirty(p->rb, p->offset, p->rb->page_size, DIRTY_CLIENTS_ALL);
-    error_report(p->lost ? "the file of RAM block '%s' ends before offset "
-                           "0x%" PRIx64 ": what the guest had there is lost, "
-                           "it cannot go on"
-                         : "the host has no memory for RAM block '%s' at "
-                           "offset 0x%" PRIx64 " (file system or pool of huge "
-                           "pages full): the guest is stopped, 'cont' lets it "
-                           "run when there is some",
+    if (!p->bare) {
+        ram_block_set_dirty(p->rb, p->offset, p->rb->page_size,
+                            DIRTY_CLIENTS_ALL);
+    }
+    error_report(p->broken ? "the host's memory for RAM block '%s' at offset "
+                             "0x%" PRIx64 " is broken: what the guest had "
+                             "there is lost, it cannot go on"
+                 : p->lost
+                     ? "the file of RAM block '%s' ends before offset "
+                       "0x%" PRIx64 ": what the guest had there is lost, "
+                       "it cannot go on"
+                     : "the host has no memory for RAM block '%s' at "
+                       "offset 0x%" PRIx64 " (file system or pool of huge "
+                       "pages full): the guest is stopped, 'cont' lets it "
+                       "run when there is some",
                  p->rb->idstr, p->offset);
 }
 
@@ -122,6 +146,48 @@ static gboolean tell_new(gint fd, GIOCondition cond, gpointer opaque)
         }
     }
     return G_SOURCE_CONTINUE;
+}
+
+static void touch_byte(void *opaque)
+{
+    __atomic_fetch_or((uint8_t *)opaque, 0, __ATOMIC_SEQ_CST);
+}
+
+static RamPlug *find_noted(const RAMBlock *rb, ram_addr_t offset)
+{
+    unsigned n = MIN(atomic_load(&plugs.n), MAX_PLUGS);
+
+    for (unsigned i = 0; i < n; i++) {
+        RamPlug *p = &plugs.list[i];
+
+        if (atomic_load(&p->ready) && p->rb == rb && p->offset == offset) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+bool qemu_ram_touch(RAMBlock *rb, ram_addr_t offset)
+{
+    RamPlug *p;
+
+    if (ram_access_try(touch_byte, rb->host + offset, NULL)) {
+        return true;
+    }
+    offset = QEMU_ALIGN_DOWN(offset, rb->page_size);
+    p = find_noted(rb, offset);
+    if (!p) {
+        p = take_entry();
+        if (!p) {
+            return true; /* it will be missing again */
+        }
+        p->rb = rb;
+        p->offset = offset;
+        p->bare = true;
+        atomic_store(&p->ready, true);
+    }
+    tell(p);
+    return false;
 }
 
 void ram_plug_init(void)
@@ -156,10 +222,13 @@ static bool put_back(RamPlug *p, Error **errp)
 {
     RAMBlock *rb = p->rb;
     uint8_t *at = rb->host + p->offset;
-    g_autofree uint8_t *kept = g_memdup2(at, rb->page_size);
+    g_autofree uint8_t *kept = p->bare ? NULL : g_memdup2(at, rb->page_size);
     Content c = { .to = at, .from = kept, .bytes = rb->page_size };
     int flags = MAP_FIXED | (rb->flags & RAM_SHARED ? MAP_SHARED : MAP_PRIVATE);
 
+    if (p->bare) {
+        return ram_access_try(touch_byte, at, errp);
+    }
     if (rb->pagemap) {
         error_setg(errp,
                    "RAM block '%s' is tracked by 'pagemap'; stop that "
@@ -231,6 +300,9 @@ void ram_plug_block_removed(const RAMBlock *rb)
         if (plugs.list[i].rb != rb) {
             plugs.list[left++] = plugs.list[i];
         }
+    }
+    for (unsigned i = left; i < n; i++) {
+        plugs.list[i] = (RamPlug){ 0 }; /* the handler fills what is empty */
     }
     atomic_store(&plugs.n, left);
 }

@@ -77,7 +77,8 @@ static void sigbus_handler(int sig, siginfo_t *info, void *ucontext)
                         NULL);
         siglongjmp(sigbus_guard.env, 1);
     }
-    if (ram_plug(info->si_addr)) {
+    if (ram_plug(info->si_addr, info->si_code == BUS_MCEERR_AR ||
+                                    info->si_code == BUS_MCEERR_AO)) {
         return;
     }
     write_reason(info->si_addr);

@@ -226,3 +226,9 @@ bool kvm_arch_has_work(KvmVcpu *v)
 {
     return v->cs && cpu_has_work(v->cs);
 }
+
+/* The kernel keeps the address of the fault to itself. */
+unsigned kvm_arch_accesses(KvmVcpu *v, hwaddr *addr)
+{
+    return 0;
+}

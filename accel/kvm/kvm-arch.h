@@ -73,6 +73,13 @@ bool kvm_arch_handle_exit(KvmVcpu *v, KvmExitAction *action);
 /* HLT and friends, without an irqchip: is there something to wake up for? */
 bool kvm_arch_has_work(KvmVcpu *v);
 
+/*
+ * Guest physical addresses that the instruction at which @v stands may access:
+ * a guess, in which the right one may be missing. Its thread, BQL. How many.
+ */
+#define KVM_ARCH_ACCESSES_MAX 40
+unsigned kvm_arch_accesses(KvmVcpu *v, hwaddr *addr);
+
 /* ---- kvm-irqchip-x86.c and its like ---- */
 
 /* What the accelerator can do for boards of this architecture. */

@@ -49,12 +49,6 @@ KvmExitAction kvm_internal_error(KvmVcpu *v, const char *fmt, ...)
 
 KvmExitAction kvm_run_failed(KvmVcpu *v, int ret)
 {
-    if (ret == -EFAULT) {
-        return kvm_internal_error(v,
-                                  "the host gives no memory for a page of "
-                                  "the guest (KVM_RUN: %s)",
-                                  strerror(-ret));
-    }
     return kvm_internal_error(v, "KVM_RUN: %s", strerror(-ret));
 }
 
@@ -107,12 +101,24 @@ static void port_io(const struct kvm_run *run)
     }
 }
 
+static MemTxResult mmio_once(struct kvm_run *run)
+{
+    return address_space_rw(&address_space_memory, run->mmio.phys_addr,
+                            MEMTXATTRS_UNSPECIFIED, run->mmio.data,
+                            MIN(run->mmio.len, sizeof(run->mmio.data)),
+                            run->mmio.is_write);
+}
+
+/* RAM is among it if the kernel emulates, and the host gives no memory. */
 static void mmio(struct kvm_run *run)
 {
-    address_space_rw(&address_space_memory, run->mmio.phys_addr,
-                     MEMTXATTRS_UNSPECIFIED, run->mmio.data,
-                     MIN(run->mmio.len, sizeof(run->mmio.data)),
-                     run->mmio.is_write);
+    if (mmio_once(run) & MEMTX_ERROR) {
+        BQL_LOCK_GUARD();
+        if (kvm_touch(run->mmio.phys_addr) &&
+            kvm_touch(run->mmio.phys_addr + run->mmio.len - 1)) {
+            mmio_once(run);
+        }
+    }
 }
 
 /* ---- requests of the guest's ---- */

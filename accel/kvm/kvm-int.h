@@ -114,9 +114,10 @@ struct KvmVcpu {
     void *arch;     /* kvm_arch_init_vcpu()'s */
 
     /* The vCPU's thread, or who holds it stopped. */
-    bool regs_in_env;   /* env is newer than the kernel's state */
-    unsigned put_level; /* KvmPutLevel that regs_in_env is to be put with */
-    bool io_pending;    /* KVM_RUN has to complete an instruction */
+    bool regs_in_env;     /* env is newer than the kernel's state */
+    unsigned put_level;   /* KvmPutLevel that regs_in_env is to be put with */
+    bool io_pending;      /* KVM_RUN has to complete an instruction */
+    unsigned fault_tries; /* kvm-memfault.c's */
 
     /* Atomic. */
     _Atomic bool in_run;
@@ -219,6 +220,13 @@ KvmExitAction kvm_internal_error(KvmVcpu *v, const char *fmt, ...)
 
 /* KVM_RUN itself gave @ret. */
 KvmExitAction kvm_run_failed(KvmVcpu *v, int ret);
+/* It gave -EFAULT: see kvm-memfault.c. Its thread, without the BQL. */
+KvmExitAction kvm_memory_fault(KvmVcpu *v);
+/*
+ * Touch RAM at @addr as a vCPU would: a page stands in if the host has none.
+ * False: no RAM is there. BQL.
+ */
+bool kvm_touch(hwaddr addr);
 
 void kvm_gate_close(KvmVm *vm);
 void kvm_gate_open(KvmVm *vm);

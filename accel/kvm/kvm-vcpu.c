@@ -304,7 +304,12 @@ static void run_guest(CPUState *cpu)
         }
         ret = kvm_vcpu_run(v);
         if (ret == 0) {
+            v->fault_tries = 0;
             if (kvm_handle_exit(v) == KVM_LEAVE) {
+                return;
+            }
+        } else if (ret == -EFAULT) {
+            if (kvm_memory_fault(v) == KVM_LEAVE) {
                 return;
             }
         } else if (ret != -EINTR && ret != -EAGAIN) {

@@ -223,6 +223,15 @@ bool ram_block_fill(RAMBlock *rb, ram_addr_t offset, uint8_t byte,
                     size_t length, Error **errp);
 
 /**
+ * qemu_ram_touch: whether the host gives the page at @offset of @rb
+ *
+ * For who has an access that can be repeated. False: it does not, and that was
+ * said: the VM stops as below, with no page that stands in; qemu_ram_mend()
+ * tries again. Any thread with the BQL.
+ */
+bool qemu_ram_touch(RAMBlock *rb, ram_addr_t offset);
+
+/**
  * qemu_ram_mend: put back pages that the host could not give
  *
  * An access that is not guarded as above, that of a vCPU say, does not end the
@@ -231,12 +240,12 @@ bool ram_block_fill(RAMBlock *rb, ram_addr_t offset, uint8_t byte,
  * function moves what was written there meanwhile to where it belongs.
  *
  * BQL, and no vCPU runs. False with an Error: there is still no memory, or
- * the content is lost, since the file became shorter.
+ * the content is lost, since the file became shorter or a page is broken.
  */
 bool qemu_ram_mend(Error **errp);
 /* False with an Error: the content of some page is lost. Any thread. */
 bool qemu_ram_check_intact(Error **errp);
-/* Who stops the VM then; @lost: for ever. Called in the main loop. */
+/* Who stops the VM then; @lost: for ever. Called with the BQL. */
 void qemu_ram_set_plug_hook(void (*stop)(bool lost));
 
 #endif /* SYSTEM_RAM_BLOCK_H */

@@ -163,35 +163,71 @@ static void run(gconstpointer data)
 
 /* ---------------------------------------------------------- the guest */
 
-static MigrationTest guest_kind = {
-    .name = "/migration/memory/guest",
-    .guest = "page-counter",
-    .guest_args = "ws=24",
-    .ram_mib = 64,
+typedef struct GuestKind {
+    const char *name, *guest, *args;
+    unsigned cpus;
+    bool x86_only;
+} GuestKind;
+
+static const GuestKind guest_kinds[] = {
+    { "guest", "page-counter", "ws=24", 1 },
+    { "guest-of-two-vcpus", "workload", "ws=24 cpus=2 bytes=64 pat=random", 2 },
+    { "guest-in-real-mode", "counter-sector", "ws=24", 1, .x86_only = true },
 };
 
-static void test_guest(void)
+/* In a file system of @mib, without waiting until it works. */
+static MigrationPair *start_guest(const GuestKind *kind, unsigned mib,
+                                  MigrationTest *test)
 {
-    g_autofree char *said = NULL, *no = NULL;
     g_autoptr(GString) args = g_string_new(NULL);
     MigrationPair *p;
 
-    if (skip()) {
-        return;
-    }
-    if (!migration_guests_work()) {
-        g_test_skip("no guest can run");
-        return;
-    }
-    set_size(12);
-    p = migration_pair_new(&guest_kind);
-    /* It stops before the framework would say that it works. */
+    *test = (MigrationTest){
+        .name = "/migration/memory/guest",
+        .guest = kind->guest,
+        .guest_args = kind->args,
+        .guest_cpus = kind->cpus,
+        .ram_mib = 64,
+        .folder = folder,
+    };
+    set_size(mib);
+    p = migration_pair_new(test);
     g_string_printf(args,
                     "-object memory-backend-file,id=mem,size=%zu,"
                     "mem-path=%s/src.ram,share=on ",
                     p->ram_bytes, p->dir);
     guest_machine_args(args, p, true);
     p->src = qtest_start_flags(args->str, QTEST_NO_QTEST);
+    return p;
+}
+
+static bool skip_guest(const GuestKind *kind)
+{
+    if (skip()) {
+        return true;
+    }
+    if (!migration_guests_work()) {
+        g_test_skip(guest_machine_why_not());
+        return true;
+    }
+    if (kind->x86_only && !g_str_equal(qtest_arch(), "x86_64")) {
+        g_test_skip("that guest is of x86_64");
+        return true;
+    }
+    return false;
+}
+
+static void test_guest(gconstpointer data)
+{
+    g_autofree char *said = NULL, *no = NULL;
+    const GuestKind *kind = data;
+    MigrationTest test;
+    MigrationPair *p;
+
+    if (skip_guest(kind)) {
+        return;
+    }
+    p = start_guest(kind, 12, &test);
     qtest_wait_status(p->src, "io-error");
     no = qtest_qmp_fail(p->src, "{'execute':'cont'}");
     assert_names_block(no);
@@ -211,6 +247,31 @@ static void test_guest(void)
     migration_pair_free(p);
 }
 
+/* What was behind the end of the file is lost: the guest never goes on. */
+static void test_guest_cut(void)
+{
+    g_autofree char *path = NULL, *no = NULL, *moved = NULL;
+    MigrationTest test;
+    MigrationPair *p;
+
+    if (skip_guest(&guest_kinds[1])) {
+        return;
+    }
+    p = start_guest(&guest_kinds[1], 512, &test);
+    migration_assert_guest_runs(p, false);
+    path = g_strdup_printf("%s/src.ram", p->dir);
+    g_assert_cmpint(truncate(path, 20 * MIB), ==, 0);
+    qtest_wait_status(p->src, "internal-error");
+    no = qtest_qmp_fail(p->src, "{'execute':'cont'}");
+    moved = qtest_qmp_fail(p->src, "{'execute':'migrate','arguments':"
+                                   "{'uri':'unix:/nowhere'}}");
+    g_assert_nonnull(strstr(moved, "RAM block 'mem' at offset 0x"));
+    g_assert_nonnull(strstr(moved, "is lost"));
+    qtest_quit(p->src);
+    p->src = NULL;
+    migration_pair_free(p);
+}
+
 static void add_tests(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
@@ -219,7 +280,13 @@ static void add_tests(void)
 
         g_test_add_data_func(path, &tests[i], run);
     }
-    g_test_add_func("/migration/memory/guest", test_guest);
+    for (size_t i = 0; i < G_N_ELEMENTS(guest_kinds); i++) {
+        g_autofree char *path = g_strdup_printf("/migration/memory/%s",
+                                                guest_kinds[i].name);
+
+        g_test_add_data_func(path, &guest_kinds[i], test_guest);
+    }
+    g_test_add_func("/migration/memory/guest-cut", test_guest_cut);
 }
 
 static void make_folder(void)
@@ -229,7 +296,7 @@ static void make_folder(void)
     if (geteuid() == 0 && g_mkdtemp(path) &&
         mount("ferry-test", path, "tmpfs", 0, "size=64M") == 0) {
         folder = g_steal_pointer(&path);
-        plain.folder = guest_kind.folder = folder;
+        plain.folder = folder;
     }
 }
 

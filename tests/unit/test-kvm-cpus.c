@@ -284,7 +284,7 @@ static void test_shutdown_resets(void)
 /* KVM_RUN fails: the machine stops and the process lives. */
 static void test_run_fails(void)
 {
-    static const int errors[] = { EFAULT, ENOMEM, EINVAL };
+    static const int errors[] = { EIO, ENOMEM, EINVAL };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(errors); i++) {
         restart_all();
@@ -302,6 +302,40 @@ static void test_run_fails(void)
     }
     vm_start();
     wait_for_progress(0);
+    vm_stop(RUN_STATE_PAUSED);
+}
+
+/*
+ * The host gives no memory, and no page is found that is missing: the
+ * instruction is run again; if that does not help, the guest stops, until it
+ * does.
+ */
+static void test_no_memory(void)
+{
+    restart_all();
+    vm_start();
+    wait_for_progress(0);
+    kvm_fault_arm(1, EFAULT, kvm_call_index(KVM_RUN));
+    for (int n = 0; n < NR_CPUS; n++) {
+        qemu_cpu_kick(cpus[n]);
+    }
+    for (int n = 0; n < NR_CPUS; n++) {
+        wait_for_progress(n);
+    }
+    g_assert_true(kvm_fault_fired());
+    g_assert_true(runstate_is_running());
+
+    kvm_fault_arm_all(EFAULT, kvm_call_index(KVM_RUN));
+    for (int n = 0; n < NR_CPUS; n++) {
+        qemu_cpu_kick(cpus[n]);
+    }
+    wait_for_state(RUN_STATE_IO_ERROR);
+    g_assert_true(all_vcpus_paused());
+    kvm_fault_arm(0, 0, KVM_CALL_ANY);
+    vm_start();
+    for (int n = 0; n < NR_CPUS; n++) {
+        wait_for_progress(n);
+    }
     vm_stop(RUN_STATE_PAUSED);
 }
 
@@ -845,6 +879,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/kvm/cpus/throttle", test_throttle);
     g_test_add_func("/kvm/cpus/shutdown-resets", test_shutdown_resets);
     g_test_add_func("/kvm/cpus/run-fails", test_run_fails);
+    g_test_add_func("/kvm/cpus/no-memory", test_no_memory);
     g_test_add_func("/kvm/cpus/broken", test_broken);
     g_test_add_func("/kvm/cpus/forged-exits", test_forged_exits);
     g_test_add_func("/kvm/irq/doorbell", test_doorbell);

@@ -3,8 +3,10 @@
 #include "qemu/osdep.h"
 
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
@@ -339,6 +341,80 @@ static void test_lost(void)
 }
 
 /* Where no page can stand in it is a death, but one that says of what. */
+/* As the kernel says that memory is broken: to this thread, about @addr. */
+static void raise_broken(void *addr)
+{
+    siginfo_t info = { .si_signo = SIGBUS, .si_code = BUS_MCEERR_AR };
+
+    info.si_addr = addr;
+    g_assert_cmpint(
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGBUS, &info), ==,
+        0);
+}
+
+/* Of memory without a file, too: what was there is gone. */
+static void test_broken_page(void)
+{
+    RAMBlock *rb = qemu_ram_alloc(4 * PAGE, 0, NULL, &error_abort);
+    volatile uint8_t *host = qemu_ram_get_host_addr(rb);
+    Error *err = NULL;
+
+    qemu_ram_set_idstr(rb, "broken.ram", &error_abort);
+    qemu_ram_set_plug_hook(note_plug);
+    memset((void *)host, 0x55, 4 * PAGE);
+    told = told_lost = false;
+    raise_broken((void *)(host + 2 * PAGE + 7));
+    while (g_main_context_iteration(NULL, false)) {
+    }
+    g_assert_true(told);
+    g_assert_true(told_lost);
+    g_assert_cmphex(host[2 * PAGE], ==, 0);
+    g_assert_cmphex(host[3 * PAGE], ==, 0x55);
+    g_assert_false(qemu_ram_check_intact(&err));
+    expect_error(&err, "'broken.ram' at offset 0x2000 is lost");
+    g_assert_false(qemu_ram_mend(&err));
+    expect_error(&err, "is lost");
+    qemu_ram_free(rb);
+    g_assert_true(qemu_ram_check_intact(&error_abort));
+}
+
+/* Who can repeat an access has no page that stands in. */
+static void test_touch(void)
+{
+    g_autofree char *dir = NULL;
+    RAMBlock *rb = block_in_small_fs(&dir, 2);
+    volatile uint8_t *host;
+    Error *err = NULL;
+
+    if (!rb) {
+        g_test_skip("a small file system needs root");
+        return;
+    }
+    qemu_ram_set_idstr(rb, "touch.ram", &error_abort);
+    qemu_ram_set_plug_hook(note_plug);
+    host = qemu_ram_get_host_addr(rb);
+    told = told_lost = false;
+    host[0] = host[PAGE] = 1;
+    g_assert_true(qemu_ram_touch(rb, 8));
+    g_assert_false(told);
+    for (int i = 0; i < 3; i++) {
+        told = false;
+        g_assert_false(qemu_ram_touch(rb, 3 * PAGE + 9));
+        g_assert_true(told);
+        g_assert_false(told_lost);
+    }
+    g_assert_false(qemu_ram_mend(&err));
+    expect_error(&err, "'touch.ram' at offset 0x30");
+    g_assert_cmpint(mount("ferry-test", dir, "tmpfs", MS_REMOUNT, "size=65536"),
+                    ==, 0);
+    g_assert_true(qemu_ram_mend(&error_abort));
+    host[3 * PAGE] = 7;
+    g_assert_true(qemu_ram_touch(rb, 3 * PAGE));
+    qemu_ram_free(rb);
+    umount2(dir, MNT_DETACH);
+    g_rmdir(dir);
+}
+
 static void test_sigbus_names_address(void)
 {
     int fd = memfd_create("cut", MFD_CLOEXEC);
@@ -420,6 +496,8 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/shared", test_shared);
     g_test_add_func("/memory/file", test_file);
     g_test_add_func("/memory/sigbus-is-an-error", test_sigbus_is_an_error);
+    g_test_add_func("/memory/broken-page", test_broken_page);
+    g_test_add_func("/memory/touch", test_touch);
     g_test_add_func("/memory/sigbus-names-address", test_sigbus_names_address);
     g_test_add_func("/memory/stand-in", test_stand_in);
     g_test_add_func("/memory/stand-in-lost", test_lost);
