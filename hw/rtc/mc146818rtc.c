@@ -60,6 +60,9 @@ enum {
 #define FIRST_UPDATE_NS (NS_PER_S / 2)  /* after the divider runs again */
 #define CRYSTAL_HZ      32768
 #define S_PER_DAY       86400
+/* Registers can show dates that ns in 64 bits cannot: the nearest is taken. */
+#define MAX_TIME_S   INT64_C(8000000000) /* 1716 to 2223, to be set */
+#define MAX_GUEST_NS (INT64_C(9000000000) * NS_PER_S) /* some years later */
 
 /* ---- numbers in the registers ---- */
 
@@ -106,11 +109,19 @@ static int64_t clock_now(const MC146818RtcState *s)
     return qemu_clock_get_ns(s->clock);
 }
 
+/* The same before it is known to be a date that the clock can show. */
+static __int128 guest_ns_unchecked(const MC146818RtcState *s, int64_t clock_ns)
+{
+    return (__int128)(int64_t)s->base_rtc * NS_PER_S + clock_ns -
+           (int64_t)s->last_update + s->offset;
+}
+
 /* ns since 1970 that the guest's clock shows at @clock_ns. */
 static int64_t guest_ns(const MC146818RtcState *s, int64_t clock_ns)
 {
-    return (int64_t)(s->base_rtc * NS_PER_S) + clock_ns -
-           (int64_t)s->last_update + s->offset;
+    __int128 ns = guest_ns_unchecked(s, clock_ns);
+
+    return (int64_t)CLAMP(ns, -MAX_GUEST_NS, MAX_GUEST_NS);
 }
 
 static void regs_from_time(MC146818RtcState *s, time_t t)
@@ -144,7 +155,7 @@ static int64_t time_from_regs(const MC146818RtcState *s)
                    from_reg(s, r[RTC_CENTURY]) * 100 - 1900,
     };
 
-    return timegm(&tm);
+    return CLAMP(timegm(&tm), -MAX_TIME_S, MAX_TIME_S);
 }
 
 /* Bring the registers up to date, if the clock runs. */
@@ -229,7 +240,9 @@ static time_t next_alarm(const MC146818RtcState *s, time_t t)
 /* The clock's value when the guest's time is @t. */
 static int64_t clock_at(const MC146818RtcState *s, time_t t, int64_t now_ns)
 {
-    return now_ns + (int64_t)t * NS_PER_S - guest_ns(s, now_ns);
+    __int128 ns = (__int128)t * NS_PER_S + now_ns - guest_ns(s, now_ns);
+
+    return (int64_t)CLAMP(ns, 0, INT64_MAX);
 }
 
 /*
@@ -479,6 +492,34 @@ static bool rtc_pre_save(void *opaque, Error **errp)
     return true;
 }
 
+static bool check_date(const MC146818RtcState *s, Error **errp)
+{
+    __int128 ns = guest_ns_unchecked(s, clock_now(s));
+
+    if (ns < -MAX_GUEST_NS || ns > MAX_GUEST_NS || s->offset > MAX_GUEST_NS ||
+        s->offset < -MAX_GUEST_NS) {
+        error_setg(errp,
+                   "base_rtc %" PRId64 " s, last_update %" PRId64
+                   " ns and offset %" PRId64 " ns make no date, expected one "
+                   "within %" PRId64 " s of 1970",
+                   (int64_t)s->base_rtc, (int64_t)s->last_update, s->offset,
+                   MAX_GUEST_NS / NS_PER_S);
+        return false;
+    }
+    return true;
+}
+
+/* This host's clock may be behind the source's: do not step back. */
+static void catch_up(MC146818RtcState *s)
+{
+    __int128 behind = (__int128)time_from_regs(s) * NS_PER_S -
+                      guest_ns(s, clock_now(s));
+
+    if (behind > 0) {
+        s->offset = (int64_t)MIN(s->offset + behind, (__int128)MAX_GUEST_NS);
+    }
+}
+
 static bool rtc_post_load(void *opaque, int version_id, Error **errp)
 {
     MC146818RtcState *s = opaque;
@@ -490,13 +531,10 @@ static bool rtc_post_load(void *opaque, int version_id, Error **errp)
     if (rtc_running(s) && s->clock == QEMU_CLOCK_REALTIME) {
         set_time(s, 0); /* that clock means nothing on another host */
     } else if (rtc_running(s)) {
-        int64_t behind = time_from_regs(s) * NS_PER_S -
-                         guest_ns(s, clock_now(s));
-
-        /* This host's clock is behind the source's: do not step back. */
-        if (behind > 0) {
-            s->offset += behind;
+        if (!check_date(s, errp)) {
+            return false;
         }
+        catch_up(s);
     }
     update_irq(s);
     arm_periodic_timer(s);
