@@ -94,12 +94,17 @@ int ram_pagemap_fd(void);
 
 /* Install the SIGBUS handler once (ram-sigbus.c). */
 void ram_sigbus_init(void);
+/* Whether the block has all of that; else an error says so. */
+bool ram_block_access_in_range(const RAMBlock *rb, ram_addr_t offset,
+                               size_t length, Error **errp);
 /*
  * Stand-ins (ram-plug.c). For the handler: false if there can be none. @broken:
  * the host's memory is, and what was there is lost.
  */
 bool ram_plug(const void *addr, bool broken);
 void ram_plug_init(void);
+/* Whether a page of some block stands in for what is not there. */
+bool ram_plug_any(void);
 void ram_plug_block_removed(const RAMBlock *rb);
 
 /* Pages of [offset, offset + length) as bits of the block's bitmaps. */

@@ -96,6 +96,11 @@ bool ram_plug(const void *addr, bool broken)
     return write(plugs.wake, &one, sizeof(one)) == sizeof(one);
 }
 
+bool ram_plug_any(void)
+{
+    return atomic_load(&plugs.n) != 0;
+}
+
 /* ------------------------------------------------------- with the BQL */
 
 static bool file_ends_before(const RamPlug *p)

@@ -151,8 +151,8 @@ static void do_fill(void *opaque)
     memset(a->host, a->byte, a->length);
 }
 
-static bool access_in_range(RAMBlock *rb, ram_addr_t offset, size_t length,
-                            Error **errp)
+bool ram_block_access_in_range(const RAMBlock *rb, ram_addr_t offset,
+                               size_t length, Error **errp)
 {
     if (offset > rb->max_length || length > rb->max_length - offset) {
         error_setg(errp,
@@ -169,7 +169,7 @@ bool ram_block_copy_in(RAMBlock *rb, ram_addr_t offset, const void *buf,
 {
     Access a = { .host = rb->host + offset, .buf = buf, .length = length };
 
-    return access_in_range(rb, offset, length, errp) &&
+    return ram_block_access_in_range(rb, offset, length, errp) &&
            ram_access_try(do_copy, &a, errp);
 }
 
@@ -178,6 +178,6 @@ bool ram_block_fill(RAMBlock *rb, ram_addr_t offset, uint8_t byte,
 {
     Access a = { .host = rb->host + offset, .byte = byte, .length = length };
 
-    return access_in_range(rb, offset, length, errp) &&
+    return ram_block_access_in_range(rb, offset, length, errp) &&
            ram_access_try(do_fill, &a, errp);
 }

@@ -133,6 +133,11 @@ size_t qemu_get_buffer_in_place(QEMUFile *f, uint8_t **buf, size_t size)
     return size;
 }
 
+size_t qemu_file_buffered(const QEMUFile *f)
+{
+    return available(f);
+}
+
 size_t qemu_peek_buffer(QEMUFile *f, const uint8_t **buf, size_t size,
                         size_t offset)
 {

@@ -24,6 +24,8 @@
 #ifndef SYSTEM_RAM_BLOCK_H
 #define SYSTEM_RAM_BLOCK_H
 
+#include <sys/uio.h>
+
 #include "qemu/thread.h"
 
 /* Called for one page of @rb: number @page, of DIRTY_PAGE_SIZE each. */
@@ -230,6 +232,17 @@ bool ram_block_fill(RAMBlock *rb, ram_addr_t offset, uint8_t byte,
  * tries again. Any thread with the BQL.
  */
 bool qemu_ram_touch(RAMBlock *rb, ram_addr_t offset);
+
+/**
+ * ram_block_copy_in_pieces: ram_block_copy_in() of @n pieces, which are to be
+ * one after another from @offset on
+ *
+ * Much at once comes into a shared file cheaper than page by page. At most
+ * IOV_MAX pieces. When it fails, some of them may have been copied.
+ */
+bool ram_block_copy_in_pieces(RAMBlock *rb, ram_addr_t offset,
+                              const struct iovec *iov, unsigned n,
+                              Error **errp);
 
 /**
  * qemu_ram_mend: put back pages that the host could not give

@@ -149,6 +149,12 @@ bool qemu_get_buffer_at(QEMUFile *f, void *buf, size_t size, off_t pos,
  */
 size_t qemu_get_buffer_in_place(QEMUFile *f, uint8_t **buf, size_t size);
 
+/*
+ * Bytes that can be had without reading from the channel. While it is only
+ * they that are asked for, what qemu_get_buffer_in_place() gave stays valid.
+ */
+size_t qemu_file_buffered(const QEMUFile *f);
+
 /**
  * qemu_peek_buffer: look at @size bytes that begin @offset bytes ahead
  *
