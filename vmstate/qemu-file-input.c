@@ -138,6 +138,18 @@ size_t qemu_file_buffered(const QEMUFile *f)
     return available(f);
 }
 
+uint8_t *qemu_file_swap_buffer(QEMUFile *f, uint8_t *mem)
+{
+    uint8_t *old = f->buf;
+
+    assert(!f->writable);
+    f->buf_used = available(f);
+    memcpy(mem, old + f->buf_index, f->buf_used);
+    f->buf_index = 0;
+    f->buf = mem;
+    return old;
+}
+
 size_t qemu_peek_buffer(QEMUFile *f, const uint8_t **buf, size_t size,
                         size_t offset)
 {

@@ -154,6 +154,12 @@ size_t qemu_get_buffer_in_place(QEMUFile *f, uint8_t **buf, size_t size);
  * they that are asked for, what qemu_get_buffer_in_place() gave stays valid.
  */
 size_t qemu_file_buffered(const QEMUFile *f);
+/*
+ * Read into @mem from now on, QEMU_FILE_BUFFER_BYTES by g_malloc(), which is
+ * the file's then. Returns the buffer so far, the caller's, in which all that
+ * qemu_get_buffer_in_place() gave stays valid.
+ */
+uint8_t *qemu_file_swap_buffer(QEMUFile *f, uint8_t *mem);
 
 /**
  * qemu_peek_buffer: look at @size bytes that begin @offset bytes ahead

@@ -11,23 +11,9 @@
 #include "system/ram-block.h"
 
 #include "ram/ram-format.h"
+#include "ram/ram-load-pages.h"
 #include "ram/ram-load.h"
 #include "ram/zero-page.h"
-
-/*
- * Pages that follow one another, still in the stream's buffer. They are
- * written together, before anything else is read from the channel, or done to
- * memory.
- */
-#define RAM_BATCH_PAGES 64
-
-typedef struct RamBatch {
-    RAMBlock *rb;
-    ram_addr_t offset;
-    size_t bytes;
-    unsigned n; /* 0: none */
-    struct iovec iov[RAM_BATCH_PAGES];
-} RamBatch;
 
 /* Singleton, as the_ram_save: one section of one process. */
 static struct {
@@ -37,7 +23,6 @@ static struct {
     RamLoadBlock *last; /* block of the last page record */
     GPtrArray *blocks;  /* RamLoadBlock */
     RamLoadWindow window;
-    RamBatch batch;
     bool may_note; /* no page has come yet */
 
     _Atomic uint64_t normal_pages, zero_pages;
@@ -81,6 +66,7 @@ bool ram_load_setup(QEMUFile *f, void *opaque, Error **errp)
         g_ptr_array_add(the_ram_load.blocks, b);
     }
     the_ram_load.may_note = true;
+    ram_pages_begin();
     return true;
 }
 
@@ -89,7 +75,7 @@ void ram_load_cleanup(void *opaque)
     g_clear_pointer(&the_ram_load.blocks, g_ptr_array_unref);
     the_ram_load.last = NULL;
     the_ram_load.window = (RamLoadWindow){ 0 };
-    the_ram_load.batch.n = 0;
+    ram_pages_end();
     the_ram_load.may_note = false;
 }
 
@@ -276,69 +262,37 @@ static RamLoadBlock *page_block(QEMUFile *f, uint64_t offset, unsigned flags,
     return b;
 }
 
+static void prepend_page(RAMBlock *rb, uint64_t offset, Error **errp)
+{
+    error_prepend(errp, "page at 0x%" PRIx64 " of RAM block '%s': ", offset,
+                  qemu_ram_get_idstr(rb));
+}
+
 static bool check_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
 {
     ERRP_GUARD();
 
     if (!qemu_file_check(f, errp)) {
-        error_prepend(errp, "page at 0x%" PRIx64 " of RAM block '%s': ", offset,
-                      qemu_ram_get_idstr(rb));
+        prepend_page(rb, offset, errp);
         return false;
     }
     return true;
 }
 
-static bool write_batch(Error **errp)
-{
-    RamBatch *batch = &the_ram_load.batch;
-    unsigned n = batch->n;
-
-    batch->n = 0;
-    return n == 0 || ram_block_copy_in_pieces(batch->rb, batch->offset,
-                                              batch->iov, n, errp);
-}
-
-static void add_to_batch(RAMBlock *rb, uint64_t offset, uint8_t *buf,
-                         size_t size)
-{
-    RamBatch *batch = &the_ram_load.batch;
-
-    if (batch->n == 0) {
-        batch->rb = rb;
-        batch->offset = offset;
-        batch->bytes = 0;
-    }
-    batch->iov[batch->n++] = (struct iovec){ buf, size };
-    batch->bytes += size;
-}
-
-static bool goes_on(const RamBatch *batch, RAMBlock *rb, uint64_t offset)
-{
-    return batch->n < RAM_BATCH_PAGES && batch->rb == rb &&
-           batch->offset + batch->bytes == offset;
-}
-
 static bool load_page(QEMUFile *f, RAMBlock *rb, uint64_t offset, Error **errp)
 {
+    ERRP_GUARD();
     size_t size = (size_t)1 << the_ram_load.config.target_page_bits;
-    RamBatch *batch = &the_ram_load.batch;
-    uint8_t bounce[1 << 12];
-    uint8_t *buf = bounce;
 
-    assert(size <= sizeof(bounce) && size <= QEMU_FILE_BUFFER_BYTES);
-    if ((!goes_on(batch, rb, offset) || qemu_file_buffered(f) < size) &&
-        !write_batch(errp)) {
+    if (!ram_pages_take(f, rb, offset, size, errp)) {
+        if (qemu_file_get_error(f)) {
+            prepend_page(rb, offset, errp);
+        } /* else memory failed, and that says where */
         return false;
     }
-    qemu_get_buffer_in_place(f, &buf, size);
-    if (!check_page(f, rb, offset, errp)) {
-        return false;
-    }
-    assert(buf != bounce); /* that is for what the buffer can't hold */
     atomic_fetch_add_explicit(&the_ram_load.normal_pages, 1,
                               memory_order_relaxed);
     ram_window_write(&the_ram_load.window, rb, offset);
-    add_to_batch(rb, offset, buf, size);
     return true;
 }
 
@@ -376,7 +330,7 @@ static bool load_record(QEMUFile *f, bool *end, Error **errp)
     unsigned flags;
     RamLoadBlock *b;
 
-    if (qemu_file_buffered(f) < sizeof(head) && !write_batch(errp)) {
+    if (!ram_pages_before_read(f, sizeof(head), errp)) {
         return false;
     }
     head = qemu_get_be64(f);
@@ -385,7 +339,8 @@ static bool load_record(QEMUFile *f, bool *end, Error **errp)
     if (!qemu_file_check(f, errp)) {
         return false;
     }
-    if (flags != (RAM_FLAG_PAGE | RAM_FLAG_CONTINUE) && !write_batch(errp)) {
+    if (flags != (RAM_FLAG_PAGE | RAM_FLAG_CONTINUE) &&
+        !ram_pages_settle(errp)) {
         return false;
     }
     switch (flags & ~RAM_FLAG_CONTINUE) {

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tests of migration/ram/ram-load-pages.h, one per promise. */
+#include "qemu/osdep.h"
+
+#include <sys/mman.h>
+
+#include "io/channel-buffer.h"
+#include "qemu/error.h"
+#include "qemu/main-loop.h"
+#include "qemu/units.h"
+#include "system/dirty-memory.h"
+#include "system/ram-block.h"
+
+#include "../../migration/ram/ram-load-pages.h"
+
+#define PAGE DIRTY_PAGE_SIZE
+
+/* A stream of @n records: the page's offset, and its content. */
+static QEMUFile *stream(const uint64_t *offsets, unsigned n, uint8_t *model)
+{
+    QIOChannelBuffer *bioc = qio_channel_buffer_new(n * (PAGE + 8));
+    QEMUFile *f = qemu_file_new_output(QIO_CHANNEL(bioc));
+
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t words[PAGE / 8];
+
+        for (unsigned w = 0; w < PAGE / 8; w++) {
+            words[w] = (uint64_t)i << 32 | (uint32_t)g_test_rand_int();
+        }
+        qemu_put_be64(f, offsets[i]);
+        qemu_put_buffer(f, (uint8_t *)words, PAGE);
+        memcpy(model + offsets[i], words, PAGE);
+    }
+    qemu_fclose(f, &error_abort);
+    qio_channel_io_seek(QIO_CHANNEL(bioc), 0, SEEK_SET, &error_abort);
+    f = qemu_file_new_input(QIO_CHANNEL(bioc));
+    qio_channel_unref(QIO_CHANNEL(bioc));
+    return f;
+}
+
+static bool load(QEMUFile *f, RAMBlock *rb, unsigned n, Error **errp)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t offset;
+
+        if (!ram_pages_before_read(f, 8, errp)) {
+            return false;
+        }
+        offset = qemu_get_be64(f);
+        if (!ram_pages_take(f, rb, offset, PAGE, errp)) {
+            return false;
+        }
+    }
+    return ram_pages_settle(errp);
+}
+
+static RAMBlock *shared_block(uint64_t pages, int *fd)
+{
+    *fd = memfd_create("pages", MFD_CLOEXEC);
+    g_assert_cmpint(ftruncate(*fd, pages * PAGE), ==, 0);
+    return qemu_ram_alloc_from_fd(pages * PAGE, RAM_SHARED, *fd, 0, NULL,
+                                  &error_abort);
+}
+
+/* In order: thousands of pages by few batches, all but none by the thread. */
+static void test_in_order(void)
+{
+    const unsigned n = 4096;
+    g_autofree uint64_t *offsets = g_new(uint64_t, n);
+    g_autofree uint8_t *model = g_malloc(n * PAGE);
+    uint64_t thread_before, caller_before, by_thread, by_caller;
+    int fd;
+    RAMBlock *rb = shared_block(n, &fd);
+    QEMUFile *f;
+
+    for (unsigned i = 0; i < n; i++) {
+        offsets[i] = i * PAGE;
+    }
+    f = stream(offsets, n, model);
+    ram_pages_begin();
+    ram_pages_counts(&thread_before, &caller_before);
+    g_assert_true(load(f, rb, n, &error_abort));
+    ram_pages_counts(&by_thread, &by_caller);
+    by_thread -= thread_before;
+    by_caller -= caller_before;
+    ram_pages_end();
+    g_assert_cmpmem(qemu_ram_get_host_addr(rb), n * PAGE, model, n * PAGE);
+    g_test_message("%" PRIu64 " batches by the thread, %" PRIu64 " by the "
+                   "reader",
+                   by_thread, by_caller);
+    /* 256 KiB of stream hold 63 pages at most, and end within one. */
+    g_assert_cmpuint(by_thread + by_caller, <=, n / 62 + 2);
+    if (g_get_num_processors() > 1) {
+        g_assert_cmpuint(by_caller, <=, 1);
+    }
+    qemu_fclose(f, &error_abort);
+    qemu_ram_free(rb);
+}
+
+/*
+ * Runs of all lengths, and pages that come again while those before may be
+ * under way: the last content counts.
+ */
+static void test_any_order(void)
+{
+    const unsigned n = 3000, pages = 200;
+    g_autofree uint64_t *offsets = g_new(uint64_t, n);
+    g_autofree uint8_t *model = g_malloc0(pages * PAGE);
+    int fd;
+    RAMBlock *blocks[] = { shared_block(pages, &fd),
+                           qemu_ram_alloc(pages * PAGE, 0, NULL,
+                                          &error_abort) };
+
+    for (int round = 0; round < 12; round++) {
+        RAMBlock *rb = blocks[round % 2];
+        unsigned i = 0;
+        QEMUFile *f;
+
+        memcpy(model, qemu_ram_get_host_addr(rb), pages * PAGE);
+        while (i < n) {
+            unsigned first = g_test_rand_int_range(0, pages);
+            unsigned run = g_test_rand_int_range(1, round < 6 ? 8 : 150);
+
+            for (; run && i < n && first < pages; run--) {
+                offsets[i++] = first++ * PAGE;
+            }
+        }
+        f = stream(offsets, n, model);
+        ram_pages_begin();
+        g_assert_true(load(f, rb, n, &error_abort));
+        ram_pages_end();
+        g_assert_cmpmem(qemu_ram_get_host_addr(rb), pages * PAGE, model,
+                        pages * PAGE);
+        qemu_fclose(f, &error_abort);
+    }
+    for (int i = 0; i < 2; i++) {
+        qemu_ram_free(blocks[i]);
+    }
+}
+
+/* What memory does not take is an error of who reads, at the latest at the end;
+ * and nothing is left of it for the next one. */
+static void test_error(void)
+{
+    const unsigned n = 1024;
+    g_autofree uint64_t *offsets = g_new(uint64_t, n);
+    g_autofree uint8_t *model = g_malloc(n * PAGE);
+    Error *err = NULL;
+    int fd;
+    RAMBlock *rb = shared_block(n, &fd);
+    QEMUFile *f;
+
+    qemu_ram_set_idstr(rb, "cut.ram", &error_abort);
+    for (unsigned i = 0; i < n; i++) {
+        offsets[i] = i * PAGE;
+    }
+    for (int cut = 0; cut <= 1; cut++) {
+        g_assert_cmpint(ftruncate(fd, (cut ? 100 : n) * PAGE), ==, 0);
+        f = stream(offsets, n, model);
+        ram_pages_begin();
+        g_assert_true(load(f, rb, n, &err) == !cut);
+        ram_pages_end();
+        if (cut) {
+            g_assert_nonnull(strstr(error_get_pretty(err), "'cut.ram'"));
+            error_free_or_abort(&err);
+        }
+        qemu_fclose(f, &error_abort);
+    }
+    g_assert_cmpint(ftruncate(fd, n * PAGE), ==, 0);
+    f = stream(offsets, n, model);
+    ram_pages_begin();
+    g_assert_true(load(f, rb, n, &error_abort));
+    ram_pages_end();
+    g_assert_cmpmem(qemu_ram_get_host_addr(rb), n * PAGE, model, n * PAGE);
+    qemu_fclose(f, &error_abort);
+    qemu_ram_free(rb);
+}
+
+/* A stream that ends in a page is an error of the stream. */
+static void test_end_of_stream(void)
+{
+    const unsigned n = 100;
+    uint64_t offsets[100];
+    g_autofree uint8_t *model = g_malloc(n * PAGE);
+    Error *err = NULL;
+    int fd;
+    RAMBlock *rb = shared_block(n, &fd);
+    QEMUFile *f;
+
+    for (unsigned i = 0; i < n; i++) {
+        offsets[i] = i * PAGE;
+    }
+    f = stream(offsets, n, model);
+    qemu_file_skip(f, PAGE / 2);
+    ram_pages_begin();
+    for (unsigned i = 0; i < n - 1; i++) {
+        g_assert_true(ram_pages_take(f, rb, i * PAGE, PAGE, &error_abort));
+    }
+    /* Less than a page is left. */
+    g_assert_false(ram_pages_take(f, rb, 99 * PAGE, PAGE, &err));
+    g_assert_nonnull(strstr(error_get_pretty(err), "ended"));
+    error_free_or_abort(&err);
+    g_assert_cmpint(qemu_file_get_error(f), !=, 0);
+    ram_pages_end();
+    qemu_fclose(f, NULL);
+    qemu_ram_free(rb);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    main_loop_init();
+    g_test_add_func("/ram-pages/in-order", test_in_order);
+    g_test_add_func("/ram-pages/any-order", test_any_order);
+    g_test_add_func("/ram-pages/error", test_error);
+    g_test_add_func("/ram-pages/end-of-stream", test_end_of_stream);
+    return g_test_run();
+}
