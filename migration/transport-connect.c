@@ -41,6 +41,9 @@ static void hand_over(void *opaque)
         qio_channel_unref(c->ioc);
         error_free(c->err);
     } else {
+        if (c->ioc) {
+            transport_warn_plaintext_peer(c->ioc, true);
+        }
         c->func(c->ioc, c->err, c->opaque);
     }
     if (c->sioc) {

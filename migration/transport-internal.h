@@ -21,6 +21,15 @@ QIOChannel *transport_fd_open(const char *str, bool outgoing, Error **errp);
 QIOChannel *transport_exec_open(const MigrationExecCommand *cmd, bool outgoing,
                                 Error **errp);
 
+/* Whether what is sent to @addr, or taken at it, may cross a network. */
+bool transport_leaves_host(const SocketAddress *addr);
+/*
+ * Warn, once for each side in a process, if it may: nothing here is encrypted.
+ * (A channel that is must not get here.) Main thread.
+ */
+void transport_warn_plaintext_peer(QIOChannel *ioc, bool outgoing);
+void transport_warn_plaintext_listen(const SocketAddressList *list);
+
 static inline bool transport_is_fd(const MigrationAddress *addr)
 {
     return addr->transport == MIGRATION_ADDRESS_TYPE_SOCKET &&

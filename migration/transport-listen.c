@@ -35,6 +35,7 @@ static void hand_out(void *opaque)
     MigrationListener *l = opaque;
 
     if (l->func) {
+        transport_warn_plaintext_peer(l->ioc, false);
         l->func(g_steal_pointer(&l->ioc), l->opaque);
     }
     l->scheduled = false;
@@ -96,6 +97,7 @@ MigrationListener *migration_transport_listen(const MigrationAddress *addr,
                                               void *opaque, Error **errp)
 {
     MigrationListener *l = g_new0(MigrationListener, 1);
+    g_autoptr(SocketAddressList) addresses = NULL;
 
     l->func = func;
     l->opaque = opaque;
@@ -113,6 +115,8 @@ MigrationListener *migration_transport_listen(const MigrationAddress *addr,
         destroy(l);
         return NULL;
     }
+    addresses = qio_net_listener_get_addresses(l->net, NULL);
+    transport_warn_plaintext_listen(addresses);
     qio_net_listener_set_client_func(l->net, client_arrived, l);
     return l;
 }

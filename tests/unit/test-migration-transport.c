@@ -14,6 +14,7 @@
 #include "qemu/units.h"
 #include "system/ram-block.h"
 
+#include "transport-internal.h"
 #include "transport.h"
 
 static MigrationAddress *parse(const char *uri)
@@ -506,6 +507,39 @@ static void test_file_backing_memory_is_refused(void)
 }
 
 /*
+ * Who can read along.
+ */
+
+static void test_leaves_host(void)
+{
+    static const struct {
+        const char *uri;
+        bool leaves;
+    } cases[] = {
+        { "tcp:127.0.0.1:1", false },
+        { "tcp:127.9.9.9:1", false },
+        { "tcp:[::1]:1", false },
+        { "tcp:[::ffff:127.0.0.1]:1", false },
+        { "unix:/tmp/x", false },
+        { "fd:7", false }, /* asked of the connection itself */
+        { "tcp:0.0.0.0:1", true },
+        { "tcp:[::]:1", true },
+        { "tcp:192.0.2.1:1", true },
+        { "tcp:[::ffff:192.0.2.1]:1", true },
+        { "tcp:[fe80::1]:1", true },
+        { "tcp:somewhere:1", true },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        g_autoptr(MigrationAddress) addr = parse(cases[i].uri);
+
+        if (transport_leaves_host(&addr->u.socket) != cases[i].leaves) {
+            g_error("%s", cases[i].uri);
+        }
+    }
+}
+
+/*
  * Cancelling.
  */
 
@@ -586,6 +620,7 @@ int main(int argc, char **argv)
     g_test_add_func("/transport/file/fifo", test_file_fifo);
     g_test_add_func("/transport/file/backing-memory-is-refused",
                     test_file_backing_memory_is_refused);
+    g_test_add_func("/transport/leaves-host", test_leaves_host);
     g_test_add_func("/transport/cancel", test_cancel);
     g_test_add_func("/transport/listener-freed-at-any-time",
                     test_listener_freed_at_any_time);
