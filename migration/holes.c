@@ -4,12 +4,16 @@
  * our own kind it may, by the messages of own-kind.h; else it goes as zero
  * records.
  *
+ * Or the user says so (x-omit-holes): where the target cannot be asked, its
+ * memory is known to be zero, or it has been told the same.
+ *
  * To know that takes two round trips before the first page. A target that does
  * not answer in time gets zero records; who is slow to answer may be slow, but
  * must not be able to hold a migration up.
  */
 #include "qemu/osdep.h"
 
+#include "options.h"
 #include "own-kind.h"
 #include "ram/ram.h"
 #include "savevm-stream.h"
@@ -47,11 +51,10 @@ static bool answered_about_holes(const ReturnPath *rp)
     return pong == OWN_KIND_ASK_HOLES || own_kind_tag(pong) == OWN_KIND_HOLES;
 }
 
-void migration_agree_on_holes(MigrationState *s)
+static void ask_target(MigrationState *s)
 {
     int left_ms = ANSWER_MAX_MS;
 
-    s->rest_is_zero = false;
     if (!s->rp.started || !wait_for(s, said_what_it_is, &left_ms) ||
         !atomic_load(&s->rp.own_kind)) {
         return;
@@ -61,12 +64,21 @@ void migration_agree_on_holes(MigrationState *s)
         return; /* whoever sends next finds out why */
     }
     wait_for(s, answered_about_holes, &left_ms);
-    ram_save_state()->skip_holes = atomic_load(&s->rp.notes_pages);
+    s->target_notes_pages = atomic_load(&s->rp.notes_pages);
+}
+
+void migration_agree_on_holes(MigrationState *s)
+{
+    s->rest_is_zero = false;
+    s->target_notes_pages = false;
+    ask_target(s);
+    ram_save_state()->skip_holes = s->target_notes_pages ||
+                                   migrate_omit_holes();
 }
 
 void migration_end_first_pass(MigrationState *s)
 {
-    if (ram_save_state()->skip_holes && !s->rest_is_zero) {
+    if (s->target_notes_pages && !s->rest_is_zero) {
         s->rest_is_zero = true;
         stream_put_ping(s->to_dst, OWN_KIND_REST_IS_ZERO);
     }

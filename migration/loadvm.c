@@ -169,6 +169,21 @@ static bool check_section_head(SaveStateEntry *se, unsigned type,
     return true;
 }
 
+/* With x-omit-holes nobody says that pages were left out, or when. */
+static bool begin_notes(Error **errp)
+{
+    if (migrate_omit_holes() && !ram_load_note_pages()) {
+        error_setg(errp, "x-omit-holes: no memory to note which pages come");
+        return false;
+    }
+    return true;
+}
+
+static bool end_notes(Error **errp)
+{
+    return !migrate_omit_holes() || ram_load_clear_rest(errp);
+}
+
 /* START or FULL. */
 static bool load_section_start(LoadVM *lv, unsigned type, Error **errp)
 {
@@ -205,7 +220,8 @@ static bool load_section_start(LoadVM *lv, unsigned type, Error **errp)
     se->load_section_id = section_id;
     se->load_version_id = version_id;
     se->load_started = se->load_seen = true;
-    return load_payload(lv, se, errp);
+    return load_payload(lv, se, errp) &&
+           (type != QEMU_VM_SECTION_START || begin_notes(errp));
 }
 
 /* PART or END. */
@@ -229,6 +245,7 @@ static bool load_section_more(LoadVM *lv, unsigned type, Error **errp)
     if (type == QEMU_VM_SECTION_END) {
         lv->live_open--;
         se->load_started = false;
+        return end_notes(errp);
     }
     return true;
 }

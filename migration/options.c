@@ -226,6 +226,7 @@ static const Property option_props[] = {
     PROP_CAP("x-ignore-shared", X_IGNORE_SHARED),
     PROP_CAP("x-auto-converge", AUTO_CONVERGE),
     PROP_CAP("x-dirty-limit", DIRTY_LIMIT),
+    PROP_CAP("x-omit-holes", X_OMIT_HOLES),
     PROP_THROTTLE("x-throttle-trigger-threshold", throttle_trigger, 8, 50),
     PROP_THROTTLE("x-cpu-throttle-initial", throttle_initial, 8, 20),
     PROP_THROTTLE("x-cpu-throttle-increment", throttle_increment, 8, 10),

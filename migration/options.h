@@ -29,6 +29,7 @@ bool migration_cap(MigrationCapability cap);
 #define migrate_auto_converge() \
     migration_cap(MIGRATION_CAPABILITY_AUTO_CONVERGE)
 #define migrate_dirty_limit() migration_cap(MIGRATION_CAPABILITY_DIRTY_LIMIT)
+#define migrate_omit_holes()  migration_cap(MIGRATION_CAPABILITY_X_OMIT_HOLES)
 
 /* Whether both sides of a stream must agree on it (CONFIGURATION section). */
 bool migration_cap_is_validated(MigrationCapability cap);

@@ -72,11 +72,12 @@ typedef struct MigrationState {
     ReturnPath rp;
     JSONWriter *vmdesc;
     BandwidthEstimate bandwidth;
-    RunState old_state;  /* of the guest, before we stopped it */
-    bool guest_stopped;  /* by us */
-    bool target_failed;  /* it said so */
-    bool own_kind_asked; /* for its restore times */
-    bool rest_is_zero;   /* the target was told so */
+    RunState old_state;      /* of the guest, before we stopped it */
+    bool guest_stopped;      /* by us */
+    bool target_failed;      /* it said so */
+    bool own_kind_asked;     /* for its restore times */
+    bool target_notes_pages; /* ... that come, to make the others zero */
+    bool rest_is_zero;       /* the target was told so */
     uint64_t device_bytes;
 
     /* What an earlier migration measured, for predictions. Migration thread;

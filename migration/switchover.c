@@ -149,7 +149,7 @@ static bool send_last_pages(MigrationState *s, Error **errp)
     if (!stream_save_complete(s->to_dst, errp)) {
         return false;
     }
-    assert(s->rest_is_zero || !ram_save_state()->skip_holes);
+    assert(s->rest_is_zero || !s->target_notes_pages);
     return qemu_fflush(s->to_dst, errp);
 }
 

@@ -18,8 +18,8 @@
  * The first pass owes everything. Its chunks are opened one by one: cleaned,
  * and only then is the host asked which pages of the chunk may hold data
  * (system/ram-holes.h). The rest is not read: it is sent as zero records, or
- * not at all if the target has promised to make zero what it does not get
- * (../holes.c). A page that is a hole to the ask and is stored to later is
+ * not at all if the target has promised to make zero what it does not get, or
+ * the user has (../holes.c). A page that is a hole to the ask and is stored to later is
  * found by the next sync, because the clean came first:
  *
  *   arm ... clean(chunk)   ask   skip or zero record   ...   sync
@@ -93,7 +93,7 @@ typedef struct RamSave {
     uint64_t round_owed_pages; /* when the round under way began */
     bool logging;
     bool guest_stopped;
-    bool skip_holes; /* the target makes zero what it does not get */
+    bool skip_holes; /* the target has zero, or makes it, where nothing comes */
     uint64_t skipped_pages;
     RamHoles holes;
     /* Where the search goes on. */

@@ -35,6 +35,8 @@ typedef struct HolesTest {
     /* memory-backend-...; %s: a file of this side's own. */
     const char *src, *dst;
     bool no_way_back; /* so that zero records are sent */
+    bool omit;        /* x-omit-holes: not even those */
+    bool fresh;       /* nothing is left over in the target's */
     bool no_thp;
     bool base_file; /* the file has data before it is mapped */
     bool all_read;  /* populated: nothing can be left out */
@@ -76,6 +78,10 @@ static QTestState *start(Sides *s, bool target, const char *size)
                      target ? " -incoming defer" : "");
     g_setenv("QTEST_QEMU_BINARY", keep, true);
     migration_set_cap(q, "return-path", !t->no_way_back);
+    /* A fresh target need not know. */
+    if (t->omit && !(target && t->fresh)) {
+        migration_set_cap(q, "x-omit-holes", true);
+    }
     return q;
 }
 
@@ -246,7 +252,7 @@ static void check_src_counts(Sides *s)
     uint64_t per_page = PAGE / json_path_int(r, "ram.page-size");
     uint64_t records = json_path_int(r, "ram.normal") +
                        json_path_int(r, "ram.duplicate");
-    bool skips = !t->no_way_back && migration_binary_is_own(true);
+    bool skips = (!t->no_way_back && migration_binary_is_own(true)) || t->omit;
 
     g_assert_cmpuint(holes, >=, PAGES - MIN(PAGES, populated(t)));
     g_assert_cmpuint(holes, <=, PAGES);
@@ -266,8 +272,8 @@ static void check_dst_counts(Sides *s)
     g_autoptr(json_object) r = migration_query(s->dst);
     uint64_t want = s->test->base_file ? 10 : 0;
 
-    if (s->test->no_way_back || s->test->all_read ||
-        !migration_binary_is_own(false)) {
+    if ((s->test->no_way_back && !s->test->omit) || s->test->fresh ||
+        s->test->all_read || !migration_binary_is_own(false)) {
         g_assert_cmpint(json_path_int(r, "restore.cleared"), ==, 0);
         return;
     }
@@ -296,7 +302,9 @@ static void run_test(gconstpointer opaque)
     s->src = start(s, false, "64M");
     prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
     write_src(s);
-    write_dst(s);
+    if (!t->fresh) {
+        write_dst(s);
+    }
     run(s);
     if (migration_binary_is_own(false)) {
         check_src_counts(s);
@@ -351,6 +359,33 @@ static const HolesTest tests[] = {
       .src = "memory-backend-memfd",
       .dst = "memory-backend-ram",
       .no_thp = true },
+    { .name = "/migration/holes/omitted-anonymous",
+      .src = "memory-backend-ram",
+      .no_thp = true,
+      .no_way_back = true,
+      .omit = true },
+    { .name = "/migration/holes/omitted-memfd-fresh",
+      .src = "memory-backend-memfd",
+      .no_thp = true,
+      .no_way_back = true,
+      .omit = true,
+      .fresh = true },
+    { .name = "/migration/holes/omitted-private-file",
+      .src = "memory-backend-file,share=off,mem-path=%s",
+      .base_file = true,
+      .no_thp = true,
+      .no_way_back = true,
+      .omit = true },
+    { .name = "/migration/holes/omitted-with-a-way-back",
+      .src = "memory-backend-memfd",
+      .no_thp = true,
+      .omit = true },
+    { .name = "/migration/holes/omitted-populated",
+      .src = "memory-backend-ram,prealloc=on",
+      .no_thp = true,
+      .all_read = true,
+      .no_way_back = true,
+      .omit = true },
     { .name = "/migration/holes/populated",
       .src = "memory-backend-ram,prealloc=on",
       .no_thp = true,
@@ -489,6 +524,14 @@ static void test_retry(void)
     sides_free(s);
 }
 
+static void migrate_file(QTestState *q, const char *command, const char *uri)
+{
+    g_autoptr(json_object) r = qtest_qmp_ok(
+        q, "{'execute':'%s','arguments':{'uri':'%s'}}", command, uri);
+
+    migration_wait(q, "completed");
+}
+
 /* A file has no way back: each hole is a zero record, and is not read. */
 static void test_file(void)
 {
@@ -520,6 +563,53 @@ static void test_file(void)
     sides_free(s);
 }
 
+/*
+ * A file without records for what was never there: as large as what was, loaded
+ * into whatever lay there before, by a target that knows; and by one that does
+ * not but is fresh.
+ */
+static void test_omitted_file(void)
+{
+    static const HolesTest dirty = { .src = "memory-backend-memfd",
+                                     .no_thp = true,
+                                     .no_way_back = true,
+                                     .omit = true };
+    static const HolesTest fresh = { .src = "memory-backend-memfd",
+                                     .no_thp = true,
+                                     .no_way_back = true,
+                                     .omit = true,
+                                     .fresh = true };
+    Sides *s = sides_new(&dirty);
+    g_autofree char *uri = g_strdup_printf("file:%s/stream", s->dir);
+    struct stat st;
+
+    s->src = start(s, false, "64M");
+    write_src(s);
+    /* Gone again: it must be zero at the target, too. */
+    qtest_memset(s->src, 7000 * PAGE, 7, PAGE);
+    qtest_memset(s->src, 7000 * PAGE, 0, PAGE);
+    migrate_file(s->src, "migrate", uri);
+    g_assert_cmpint(stat(uri + strlen("file:"), &st), ==, 0);
+    g_assert_cmpint(st.st_size, <,
+                    (G_N_ELEMENTS(src_pages) + 2) * PAGE + 65536);
+
+    for (int i = 0; i < 2; i++) {
+        s->test = i ? &fresh : &dirty;
+        s->dst = start(s, true, "64M");
+        if (!i) {
+            write_dst(s);
+        }
+        s->dst_rss = rss(s->dst);
+        migrate_file(s->dst, "migrate-incoming", uri);
+        g_assert_cmpuint(rss(s->dst), <, s->dst_rss + 4 * MIB);
+        check_dst_counts(s);
+        check_same(s);
+        qtest_quit(s->dst);
+    }
+    qtest_quit(s->src);
+    sides_free(s);
+}
+
 static void add_tests(void)
 {
     static HolesTest pagemap = { .name = "/migration/holes/pagemap-tracker",
@@ -533,6 +623,10 @@ static void add_tests(void)
         HolesTest *t = &own_copies[i];
 
         *t = tests[i];
+        /* QEMU's target has to be fresh, and its source sends all. */
+        if (t->omit && !own && !(migration_binary_is_own(false) && t->fresh)) {
+            continue;
+        }
         t->dst = migration_binary_is_own(true) ? t->dst ? t->dst : t->src
                                                : SHARED_FILE;
         t->src = migration_binary_is_own(false) ? t->src : SHARED_FILE;
@@ -551,6 +645,7 @@ static void add_tests(void)
     g_test_add_func("/migration/holes/1T", test_1t);
     g_test_add_func("/migration/holes/second-attempt", test_retry);
     g_test_add_func("/migration/holes/file", test_file);
+    g_test_add_func("/migration/holes/omitted-file", test_omitted_file);
 }
 
 int main(int argc, char **argv)
