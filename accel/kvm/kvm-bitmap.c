@@ -35,6 +35,9 @@
  * that fails has done nothing: the bits are out of the set, set in the kernel
  * still, and so new for the next collect.
  *
+ * A slot that is made while it is logged may find no memory for its bitmaps: then
+ * all of it is reported by every collect, for as long as it lives.
+ *
  * GET always copies the bitmap of a whole slot (13 us per GiB), whatever
  * range is wanted; threads that collect ranges of one slot take turns. Slots
  * of some GiB (slot-size) keep both small.
@@ -113,10 +116,9 @@ static bool bitmap_setup(Error **errp)
 
 static uint64_t *map_new(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p;
 
-    return p == MAP_FAILED ? NULL : p;
+    return kvm_anon_mmap(bytes, &p) < 0 ? NULL : p;
 }
 
 static void map_free(uint64_t *map, size_t bytes)
@@ -265,6 +267,10 @@ static void collect_slot(KvmVm *vm, KvmSlot *slot, uint64_t first,
     int64_t begin_ns;
     uint64_t *log, n;
 
+    if (!l) {
+        report_all(slot, first, npages); /* see slot_made() */
+        return;
+    }
     QEMU_LOCK_GUARD(&l->lock);
     if (!get_log(vm, slot, l)) {
         if (l->pending) {
@@ -357,7 +363,7 @@ static void clean_part(KvmVm *vm, const KvmSlotPart *part, void *opaque)
     SlotLog *l = part->slot->priv;
     uint64_t page = part->slot_page, end = page + part->npages, n;
 
-    if (l->pending) {
+    if (!l || l->pending) {
         return;
     }
     for (; page < end; page += n) {
@@ -392,6 +398,7 @@ static void put_all_into_set(KvmSlot *slot)
 {
     SlotLog *l = slot->priv;
 
+    assert(l); /* prepare()'s, or slot_made()'s */
     memset(l->collected, 0xff, l->bytes);
 }
 
@@ -401,10 +408,11 @@ static void slot_made(KvmVm *vm, KvmSlot *slot)
         return;
     }
     if (!log_new(vm, slot)) {
-        error_report("no memory for the dirty bitmap of a slot");
-        abort();
-    }
-    if (is_all_set(vm)) {
+        warn_report(
+            "KVM: no memory for the dirty bitmap of guest memory 0x%" PRIx64
+            ": all of it counts as written",
+            slot->gpa);
+    } else if (is_all_set(vm)) {
         put_all_into_set(slot);
         clear_all(vm, slot);
     }
@@ -423,7 +431,7 @@ static void slot_log_changed(KvmVm *vm, KvmSlot *slot, bool on)
 {
     if (!on) {
         log_free(slot);
-    } else if (is_all_set(vm)) {
+    } else if (is_all_set(vm) && slot->priv) {
         put_all_into_set(slot);
     }
 }

@@ -10,6 +10,7 @@
 #include "system/runstate.h"
 
 #include "kvm-arch.h"
+#include "kvm-trackers.h"
 
 /* ---- the guest cannot go on ---- */
 
@@ -175,6 +176,7 @@ KvmExitAction kvm_handle_exit(KvmVcpu *v)
 {
     struct kvm_run *run = v->run;
     KvmExitAction action;
+    int err;
 
     switch (run->exit_reason) {
     case KVM_EXIT_IO:
@@ -194,6 +196,12 @@ KvmExitAction kvm_handle_exit(KvmVcpu *v)
         return system_event(v);
     case KVM_EXIT_DIRTY_RING_FULL:
         dirty_tracker_vcpu_exit(v->cs);
+        if (kvm_ring_is_stuck(&err)) {
+            return kvm_internal_error(v,
+                                      "its dirty ring is full and cannot be "
+                                      "freed (KVM_RESET_DIRTY_RINGS: %s)",
+                                      g_strerror(err));
+        }
         return vcpu_must_exit(v->cs) ? KVM_LEAVE : KVM_GO_ON;
     case KVM_EXIT_HYPERCALL:
         run->hypercall.ret = -ENOSYS; /* we offer none */

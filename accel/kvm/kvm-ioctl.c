@@ -221,7 +221,7 @@ int kvm_vcpu_call(KvmVcpu *v, unsigned long req, uintptr_t arg)
     return kvm_fd_call(v->fd, req, arg);
 }
 
-int kvm_fd_mmap(int fd, size_t length, off_t offset, void **p)
+static int do_mmap(int fd, size_t length, int flags, off_t offset, void **p)
 {
     int ret = count(KVM_CALL_MMAP);
     void *m;
@@ -229,12 +229,23 @@ int kvm_fd_mmap(int fd, size_t length, off_t offset, void **p)
     if (ret < 0) {
         return ret;
     }
-    m = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    m = mmap(NULL, length, PROT_READ | PROT_WRITE, flags, fd, offset);
     if (m == MAP_FAILED) {
         return -errno;
     }
     *p = m;
     return 0;
+}
+
+int kvm_fd_mmap(int fd, size_t length, off_t offset, void **p)
+{
+    return do_mmap(fd, length, MAP_SHARED, offset, p);
+}
+
+int kvm_anon_mmap(size_t length, void **p)
+{
+    return do_mmap(-1, length, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, 0,
+                   p);
 }
 
 int kvm_vm_enable_cap(KvmVm *vm, uint32_t cap, uint64_t arg0)

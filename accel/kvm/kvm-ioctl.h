@@ -69,6 +69,8 @@ int kvm_fd_call(int fd, unsigned long req, uintptr_t arg);
 
 /* PROT_READ | PROT_WRITE, MAP_SHARED. 0 or -errno. Undo with munmap(). */
 int kvm_fd_mmap(int fd, size_t length, off_t offset, void **p);
+/* Zeroes of our own, for bitmaps of slots: fails and counts like that one. */
+int kvm_anon_mmap(size_t length, void **p);
 
 /* KVM_ENABLE_CAP with one argument. */
 int kvm_vm_enable_cap(KvmVm *vm, uint32_t cap, uint64_t arg0);

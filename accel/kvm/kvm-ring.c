@@ -35,7 +35,7 @@
  *
  * If KVM_RESET_DIRTY_RINGS fails for good, pages stay writable with no entry to
  * come: from then on every collect reports everything. Dear, but nothing is
- * lost.
+ * lost. A vCPU whose ring gets full meanwhile cannot go on: the machine stops.
  */
 #include "qemu/osdep.h"
 
@@ -63,6 +63,7 @@ static struct {
     double fault_ns; /* set before anybody asks */
 
     _Atomic bool broken; /* a reset failed: see above */
+    _Atomic bool stuck;  /* the last one did */
 
     QemuMutex lock;
     GHashTable *told; /* CPUState * -> pages told so far; guarded by lock */
@@ -149,10 +150,24 @@ static uint32_t reset_rings(uint32_t due)
         }
     } while ((ret < 0 || done < due) && ++tries < RESET_TRIES);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    atomic_store(&rings.stuck, ret < 0);
     if (ret < 0) {
         all_is_written(g_strerror(-ret));
     }
     return done;
+}
+
+bool kvm_ring_is_stuck(int *err)
+{
+    int ret;
+
+    if (likely(!atomic_load(&rings.stuck))) {
+        return false;
+    }
+    ret = kvm_vm_ioctl(kvm_vm(), KVM_RESET_DIRTY_RINGS, 0);
+    atomic_store(&rings.stuck, ret < 0);
+    *err = -ret;
+    return ret < 0;
 }
 
 static const DirtyReaperEngine reaper_engine = { .reset = reset_rings };
@@ -312,6 +327,7 @@ static void end_reaping(void)
         each_vcpu(take_ring);
         dirty_reaper_stop();
         atomic_store(&rings.broken, false);
+        atomic_store(&rings.stuck, false);
     }
 }
 

@@ -43,4 +43,10 @@ double kvm_fault_ns(void);
 void kvm_ring_vcpu_made(KvmVcpu *v);
 void kvm_ring_vcpu_gone(KvmVcpu *v);
 
+/*
+ * Entries that were harvested could not be freed, and cannot now either: @err.
+ * A vCPU whose ring is full can never go on then. Any thread.
+ */
+bool kvm_ring_is_stuck(int *err);
+
 #endif /* ACCEL_KVM_TRACKERS_H */

@@ -216,12 +216,9 @@ static bool enter(KvmVcpu *v)
         leave(v);
         wait_at_gate(v->vm);
     }
-    if (atomic_load(&v->vm->broken)) {
-        leave(
-            v); /* who broke it kicked before, or did so with the gate closed */
-        return false;
-    }
-    if (!v->cs || !atomic_load(&v->cs->exit_request)) {
+    /* Who broke it kicked before, or did so with the gate closed. */
+    if (!atomic_load(&v->vm->broken) &&
+        (!v->cs || !atomic_load(&v->cs->exit_request))) {
         return true;
     }
     if (v->io_pending) {
@@ -299,7 +296,11 @@ static void run_guest(CPUState *cpu)
         cpu->halted = 0; /* vcpu_thread_wait() found something to do */
     }
     for (;;) {
-        if ((atomic_load(&v->vm->broken) && !mend(cpu)) || !put_registers(v)) {
+        /* Not in the midst of an instruction: its registers would be torn. */
+        if (atomic_load(&v->vm->broken) && !v->io_pending && !mend(cpu)) {
+            return;
+        }
+        if (!put_registers(v)) {
             return;
         }
         ret = kvm_vcpu_run(v);

@@ -338,6 +338,34 @@ static void test_start_fails(void)
     }
 }
 
+/* ---- rings that cannot be freed ---- */
+
+/* It would come out of the guest for ever, with a ring that stays full. */
+static void TSA_NO_CHECK test_stuck(void)
+{
+    dirty_tracking_set_ring_entries(1024); /* fewer than it writes */
+    begin(&kvm_ring_tracker);
+    kvm_fault_arm_all(EFAULT, kvm_call_index(KVM_RESET_DIRTY_RINGS));
+    for (int ms = 0; !runstate_check(RUN_STATE_INTERNAL_ERROR); ms++) {
+        g_assert_cmpint(ms, <, 20000);
+        bql_unlock();
+        g_usleep(1000);
+        bql_lock();
+        runstate_process_requests();
+    }
+    g_assert_true(all_vcpus_paused());
+    /* It is one that a reset ends; here nothing was wrong. */
+    kvm_fault_arm(0, 0, KVM_CALL_ANY);
+    runstate_set(RUN_STATE_PRELAUNCH);
+    vm_start();
+    wait_for_progress();
+    end();
+    /* And then it is as ever. */
+    dirty_tracking_set_ring_entries(4096);
+    begin(&kvm_ring_tracker);
+    end();
+}
+
 /* ---- timers ---- */
 
 static void set_reg(struct kvm_lapic_state *s, unsigned offset, uint32_t v)
@@ -452,6 +480,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/kvm/twin/fail/each-call-to-bitmap",
                     test_each_call_to_bitmap);
     g_test_add_func("/kvm/twin/fail/start", test_start_fails);
+    g_test_add_func("/kvm/twin/fail/rings-stuck", test_stuck);
     ret = g_test_run();
     cpus_shutdown();
     bql_unlock();

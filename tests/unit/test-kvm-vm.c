@@ -218,6 +218,36 @@ static void test_io(void)
     memory_region_destroy(&port.mr);
 }
 
+/* A VM that is broken in the midst of an instruction: that one is completed. */
+static void test_broken_in_io(void)
+{
+    Device mmio = { 0 };
+    KvmVm *vm;
+    KvmVcpu *v;
+
+    memory_region_init_io(&mmio.mr, NULL, &device_ops, &mmio, "mmio", 4096);
+    memory_region_add_subregion(get_system_memory(), 0xc0000000, &mmio.mr);
+    vm = vm_with_memory(&bitmap_off);
+    v = kvm_vcpu_new(vm, 0, NULL, &error_abort);
+    mini_start(v, MINI_LOAD, 0xc0000000, 0, 0, 0);
+    g_assert_cmpint(kvm_vcpu_run(v), ==, 0);
+    g_assert_cmpuint(v->run->exit_reason, ==, KVM_EXIT_MMIO);
+    g_assert_true(v->io_pending);
+    kvm_handle_exit(v);
+    kvm_vm_set_broken(vm, "a test", false);
+    g_assert_cmpint(kvm_vcpu_run(v), ==, -EINTR);
+    g_assert_false(v->io_pending);
+    g_assert_cmpuint(mini_regs(v).rax, ==, 0x11223344);
+    g_assert_cmpint(kvm_vcpu_run(v), ==, -EINTR);
+    g_assert_cmpuint(atomic_load(&v->exits), ==, 2); /* it has not been in */
+    kvm_vm_set_mended(vm);
+    g_assert_cmpint(kvm_vcpu_run(v), ==, 0);
+    g_assert_cmpuint(v->run->exit_reason, ==, KVM_EXIT_IO);
+    kvm_vm_free(vm);
+    memory_region_del_subregion(get_system_memory(), &mmio.mr);
+    memory_region_destroy(&mmio.mr);
+}
+
 /* ---- kicks ---- */
 
 typedef struct Runner {
@@ -478,6 +508,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/kvm/vm/set-kind", test_set_kind);
     g_test_add_func("/kvm/vcpu/run", test_run);
     g_test_add_func("/kvm/vcpu/io", test_io);
+    g_test_add_func("/kvm/vcpu/broken-in-io", test_broken_in_io);
     g_test_add_func("/kvm/vcpu/kick", test_kick);
     g_test_add_func("/kvm/vcpu/gate", test_gate);
     g_test_add_func("/kvm/vm/every-call-fails-once", test_walk);
