@@ -5,7 +5,8 @@
  *
  * A run: reach the row's state, make its fault happen, look at both sides;
  * then, if the source has the guest, migrate it once more, to a new target,
- * which must get every byte. Machine `none`; its memory is what the test wrote.
+ * which must get every byte. Machine `none`, whose memory is what the test
+ * wrote, or a guest that runs.
  */
 #include "qemu/osdep.h"
 
@@ -16,6 +17,7 @@
 
 #include "fault-proxy.h"
 #include "framework.h"
+#include "guest-machine.h"
 
 #define PATIENCE_S 60
 #define REPLIES    50
@@ -33,10 +35,22 @@ static const Failure table[] = {
 #undef FAILURE
 
 static const MigrationTest pair_kind = { .name = "/migration/matrix" };
+/* Both vCPUs write 4,096 pages over and over. */
+static const MigrationTest guest_kind = {
+    .name = "/migration/matrix",
+    .guest = "workload",
+    .guest_args = "ws=16 cpus=2 bytes=64",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+};
 
 /* One run. */
 typedef struct Run {
     const Failure *f;
+    char *state;  /* the row's, without what follows */
+    bool one_way; /* -one-way: without a return path */
+    bool paused;  /* -paused: by the user, before it began */
+    bool guest;   /* -guest: one that runs */
     MigrationPair *p;
     FaultProxy *proxy;
     int target_port;
@@ -44,7 +58,24 @@ typedef struct Run {
 
 static bool is_state(const Run *r, const char *state)
 {
-    return g_str_equal(r->f->state, state);
+    return g_str_equal(r->state, state);
+}
+
+static bool take_suffix(char *state, const char *suffix)
+{
+    if (!g_str_has_suffix(state, suffix)) {
+        return false;
+    }
+    state[strlen(state) - strlen(suffix)] = 0;
+    return true;
+}
+
+static void read_state(Run *r)
+{
+    r->state = g_strdup(r->f->state);
+    r->one_way = take_suffix(r->state, "-one-way");
+    r->paused = take_suffix(r->state, "-paused");
+    r->guest = take_suffix(r->state, "-guest");
 }
 
 static bool is_fault(const Run *r, const char *fault)
@@ -84,10 +115,15 @@ static void begin(Run *r)
 
     migration_start_target(p);
     migration_start_source(p);
-    migration_set_cap(p->src, "return-path", true);
-    migration_set_cap(p->dst, "return-path", true);
+    migration_set_cap(p->src, "return-path", !r->one_way);
+    migration_set_cap(p->dst, "return-path", !r->one_way);
+    if (r->paused) {
+        json_object_put(qtest_qmp_ok(p->src, "{'execute':'stop'}"));
+    }
     if (beyond_active(r)) {
         migration_set_cap(p->src, "pause-before-switchover", true);
+        /* All that a guest writes may be left for the end. */
+        migration_set_params(p->src, "'downtime-limit':2000");
     } else if (is_state(r, "active") && !is_fault(r, "trickle") &&
                !is_fault(r, "user-timeout")) {
         migration_set_params(p->src, "'max-bandwidth':1000000");
@@ -136,6 +172,11 @@ static void reach_handed_over(Run *r)
     /* Nothing is owed: all fits into the buffers of the sockets. */
     fault_proxy_set(r->proxy, PROXY_HOLD);
     go_on(r);
+    if (r->one_way) {
+        /* It will never hear more. */
+        migration_wait(r->p->src, "completed");
+        return;
+    }
     migration_wait(r->p->src, "device");
     g_usleep(200000);
     g_assert_cmpstr(migration_status(r->p->src), ==, "device");
@@ -166,7 +207,9 @@ static void reach(Run *r)
     migration_wait(p->src, "pre-switchover");
     if (is_state(r, "device")) {
         fault_proxy_set(r->proxy, PROXY_HOLD);
-        dirty_all(r);
+        if (!r->guest) {
+            dirty_all(r); /* a guest has done so itself */
+        }
         go_on(r);
         migration_wait(p->src, "device");
     } else if (is_state(r, "handed-over") || is_state(r, "cancelling")) {
@@ -224,6 +267,10 @@ static void inject(Run *r)
     for (size_t i = 0; i < G_N_ELEMENTS(proxy_faults); i++) {
         if (is_fault(r, proxy_faults[i].fault)) {
             fault_proxy_set(r->proxy, proxy_faults[i].mode);
+            if (r->one_way && is_fault(r, "drop")) {
+                /* Nothing holds it up any more. */
+                migration_set_params(r->p->src, "'max-bandwidth':0");
+            }
             return;
         }
     }
@@ -268,7 +315,7 @@ static void check_same(Run *r)
     }
     g_assert_cmpstr(migration_status(r->p->src), ==, before);
     cancel(r);
-    if (g_str_equal(r->f->src_guest, "paused")) {
+    if (g_str_equal(r->f->src_guest, "paused") && !r->paused) {
         /* Only the target knows: the first one waits for its word. */
         g_usleep(100000);
         assert_answers(r->p->src);
@@ -304,9 +351,24 @@ static void check_source(Run *r)
     }
     if (g_str_equal(r->f->src_guest, "runs")) {
         qtest_assert_status(src, "running");
-    } else if (g_str_equal(r->f->src_guest, "paused")) {
-        qtest_assert_status(src, "paused");
+        if (r->guest) {
+            migration_assert_guest_runs(r->p, false);
+        }
+    } else if (!g_str_equal(r->f->src_guest, "-")) {
+        qtest_assert_status(src, r->f->src_guest);
     }
+}
+
+/* The target has the guest: all of it. */
+static void check_arrived(MigrationPair *p)
+{
+    if (!p->test->guest) {
+        migration_check_memory(p);
+        return;
+    }
+    migration_assert_guest_runs(p, true);
+    json_object_put(qtest_qmp_ok(p->dst, "{'execute':'stop'}"));
+    migration_check_guest(p, true);
 }
 
 static void check_target(Run *r)
@@ -317,10 +379,12 @@ static void check_target(Run *r)
     if (!dst) {
         return;
     }
-    if (g_str_equal(r->f->dst_end, "runs")) {
+    if (g_str_equal(r->f->dst_end, "runs") ||
+        g_str_equal(r->f->dst_end, "paused")) {
         migration_wait(dst, "completed");
-        qtest_assert_status(dst, "running");
-        migration_check_memory(r->p);
+        qtest_assert_status(dst, g_str_equal(r->f->dst_end, "runs") ? "running"
+                                                                    : "paused");
+        check_arrived(r->p);
         qtest_quit(dst);
         r->p->dst = NULL;
         return;
@@ -349,10 +413,11 @@ static void try_again(Run *r)
     MigrationPair *p = r->p;
     g_autoptr(json_object) m = NULL;
 
-    if (!p->src || g_str_equal(r->f->src_status, "completed")) {
+    if (!p->src || g_str_equal(r->f->dst_end, "runs") ||
+        g_str_equal(r->f->dst_end, "paused")) {
         return;
     }
-    if (g_str_equal(r->f->src_guest, "paused")) {
+    if (!g_str_equal(r->f->src_guest, "runs")) {
         g_autoptr(json_object) c = qtest_qmp_ok(p->src, "{'execute':'cont'}");
 
         qtest_assert_status(p->src, "running");
@@ -362,6 +427,7 @@ static void try_again(Run *r)
     }
     migration_set_params(p->src, "'max-bandwidth':0");
     migration_start_target(p);
+    migration_set_cap(p->src, "return-path", true);
     migration_set_cap(p->dst, "return-path", true);
     m = qtest_qmp_ok(p->src,
                      "{'execute':'migrate','arguments':"
@@ -369,7 +435,7 @@ static void try_again(Run *r)
                      listening_port(p->dst));
     migration_wait(p->src, "completed");
     migration_wait(p->dst, "completed");
-    migration_check_memory(p);
+    check_arrived(p);
     qtest_quit(p->dst);
     p->dst = NULL;
 }
@@ -382,7 +448,13 @@ static void run(gconstpointer data)
         g_test_skip("this test is about what only our binaries have");
         return;
     }
-    r.p = migration_pair_new(&pair_kind);
+    read_state(&r);
+    if (r.guest && !migration_guests_work()) {
+        g_test_skip(guest_machine_why_not());
+        g_free(r.state);
+        return;
+    }
+    r.p = migration_pair_new(r.guest ? &guest_kind : &pair_kind);
     begin(&r);
     reach(&r);
     inject(&r);
@@ -395,6 +467,7 @@ static void run(gconstpointer data)
         r.p->src = NULL;
     }
     migration_pair_free(r.p);
+    g_free(r.state);
 }
 
 static void add_tests(void)

@@ -13,7 +13,8 @@ import sys
 TABLE = 'tests/migration/failure-table.h'
 DOC = 'docs/devel/failures.rst'
 EVERYWHERE = {'kill-target', 'kill-source', 'cut', 'hold'}
-STATES = ['active', 'pre-switchover', 'device', 'handed-over']
+STATES = [s + way for way in ('', '-one-way')
+          for s in ('active', 'pre-switchover', 'device', 'handed-over')]
 
 
 def rows_of_table(text):
