@@ -6,22 +6,25 @@
 
 #define NS_PER_S 1e9
 
-/* Putting off goes on while the pages owed shrink to this share at least. */
+/* A round is worth it if the pages owed shrink to this share at least. */
 #define POLISH_MIN_SHRINK 0.7
 /* A pause as short as this is not worth another round. */
 #define POLISH_FLOOR_NS INT64_C(2000000)
 
-uint64_t downtime_bandwidth(const DowntimeInputs *in)
+/* Bytes a second while the guest runs. */
+static uint64_t precopy_bandwidth(const DowntimeInputs *in)
 {
     uint64_t bw = in->bandwidth_bytes;
 
+    return in->max_bandwidth && bw > in->max_bandwidth ? in->max_bandwidth : bw;
+}
+
+uint64_t downtime_bandwidth(const DowntimeInputs *in)
+{
     if (in->avail_switchover) {
         return in->avail_switchover;
     }
-    if (in->max_bandwidth && bw > in->max_bandwidth) {
-        bw = in->max_bandwidth;
-    }
-    return bw;
+    return in->pause_bandwidth ? in->pause_bandwidth : precopy_bandwidth(in);
 }
 
 static int64_t transfer_ns(uint64_t bytes, uint64_t bandwidth)
@@ -77,15 +80,23 @@ uint64_t downtime_page_budget(const DowntimeInputs *in, int64_t limit_ns)
     return bytes >= (double)UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
 }
 
-/* Will what is owed shrink enough while it is sent? */
+bool downtime_round_helps(const DowntimeInputs *in)
+{
+    double sent = (double)precopy_bandwidth(in);
+    double dirtied = (double)in->dirtied_bytes;
+
+    /* All in parts of the round: dirtied / sent is what will be owed again. */
+    return dirtied <= sent * POLISH_MIN_SHRINK &&
+           in->held_up * sent <= sent - dirtied;
+}
+
+/* Will what is owed shrink enough while it is sent? And did it? */
 static bool shrinks(const DowntimePolish *polish, const DowntimeInputs *in)
 {
-    if (polish->rounds) {
-        return (double)in->remaining_bytes <=
-               (double)polish->owed_bytes * POLISH_MIN_SHRINK;
-    }
-    return (double)in->dirtied_bytes <=
-           (double)downtime_bandwidth(in) * POLISH_MIN_SHRINK;
+    return downtime_round_helps(in) &&
+           (!polish->rounds ||
+            (double)in->remaining_bytes <=
+                (double)polish->owed_bytes * POLISH_MIN_SHRINK);
 }
 
 /* The switchover is possible: would one more round make it much shorter? */

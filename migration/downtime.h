@@ -20,12 +20,14 @@ typedef struct DowntimeInputs {
     uint64_t bandwidth_bytes;  /* per second, measured; 0 = not known yet */
     uint64_t max_bandwidth;    /* the user's limit; 0 = none */
     uint64_t avail_switchover; /* the user's promise; 0 = none */
+    uint64_t pause_bandwidth;  /* as seen in a pause (attempt.h); 0 = never */
     uint64_t device_bytes;     /* size of device state, as far as known */
     int64_t stop_ns;           /* stopping vCPUs and back ends */
     int64_t device_save_ns;    /* device state into the buffer */
     int64_t sync_ns;           /* the last dirty collect */
     int64_t restore_ns;        /* destination: load, start */
     uint64_t dirtied_bytes;    /* a second, in the last round; 0: not known */
+    double held_up;            /* of its time, by tracking: 0 to 1 */
 } DowntimeInputs;
 
 /* First guesses, for parts never measured. */
@@ -36,9 +38,9 @@ typedef struct DowntimeInputs {
 /**
  * downtime_bandwidth: bytes per second to reckon with for the switchover
  *
- * avail_switchover if the user set it; else the estimate, but no more than
- * max_bandwidth: a burst within a small limit says little about the channel.
- * Returns 0 if nothing is known.
+ * avail_switchover if the user set it; else what was seen in a pause; else the
+ * estimate, but no more than max_bandwidth: a burst within a small limit says
+ * little about the channel. Returns 0 if nothing is known.
  */
 uint64_t downtime_bandwidth(const DowntimeInputs *in);
 
@@ -63,6 +65,14 @@ bool downtime_allows(const DowntimeInputs *in, int64_t limit_ns);
  */
 uint64_t downtime_page_budget(const DowntimeInputs *in, int64_t limit_ns);
 
+/*
+ * Whether the guest is better off with another round than with its pause now.
+ * Not if pages get dirty about as fast as they are sent: then as much would be
+ * owed after it. Nor if the guest, held up by faults on pages that it writes,
+ * loses more in that round than the pause gets shorter.
+ */
+bool downtime_round_helps(const DowntimeInputs *in);
+
 /* Rounds in a row by which a switchover was put off; all 0 to begin with. */
 typedef struct DowntimePolish {
     unsigned rounds;
@@ -74,10 +84,8 @@ typedef struct DowntimePolish {
  *
  * What does not keep @limit_ns never does. What does is put off as long as a
  * further round makes the pause much shorter: at most DOWNTIME_POLISH_ROUNDS
- * times, while the pages owed shrink from round to round, and while they, not
- * the fixed parts, are most of the pause. It is not put off at all for a guest
- * that dirties pages about as fast as they can be sent: as much would be owed
- * after the round, and the guest, held up by faults, would have lost its time.
+ * times, while the pages owed shrink from round to round, while they, not the
+ * fixed parts, are most of the pause, and while a round helps (above).
  *
  * @stalled: the migration does not get nearer to its end (stall.h). Then what
  * remains goes up and down, and a low point within the limit may be the only

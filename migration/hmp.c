@@ -184,6 +184,11 @@ static void print_details(Monitor *mon, const MigrationDetails *d)
     if (d->throttle) {
         print_throttle(mon, d->throttle);
     }
+    if (d->called_off) {
+        monitor_printf(mon,
+                       "Pauses called off: \t%" PRIu64 " (%.3f ms in all)\n",
+                       d->called_off, (double)d->called_off_time / 1000);
+    }
     if (d->blackout) {
         print_blackout(mon, d->blackout);
     }

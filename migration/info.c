@@ -218,6 +218,8 @@ static MigrationDetails *details(MigrationState *s, bool ended)
     d->skipped = STAT_GET(&s->stats, skipped_pages);
     d->recent_rounds = rounds_info(&s->stats);
     d->blackout = blackout_info(&s->stats);
+    d->called_off = STAT_GET(&s->stats, called_off);
+    d->called_off_time = STAT_GET(&s->stats, called_off_ns) / NS_PER_US;
     d->dirty_tracking = dirty_auto_query();
     d->throttle = throttle_info(&s->throttle);
     if (!ended) {

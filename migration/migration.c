@@ -186,6 +186,8 @@ static void reset_for_new(MigrationState *s)
     stall_reset(&s->stall);
     STAT_SET(&s->stats, start_ns, get_clock());
     bandwidth_init(&s->bandwidth);
+    s->attempts = (AttemptRecord){ 0 };
+    s->rtt_ns = 0;
     rate_limit_init(&s->rate_limit, migrate_max_bandwidth(), get_clock());
     s->guest_stopped = false;
     s->target_failed = false;

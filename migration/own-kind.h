@@ -34,10 +34,12 @@
 #define OWN_KIND_ASK_HOLES    0x46659203u
 #define OWN_KIND_REST_IS_ZERO 0x46659204u
 /*
- * Not private: anyone's target echoes it, once it has loaded all that came
+ * Not private: anyone's target echoes them, once it has loaded all that came
  * before. The low byte counts.
  */
-#define DRAIN_PING 0x46659300u
+#define DRAIN_PING      0x46659300u
+#define ATTEMPT_PING    0x46659400u
+#define PING_COUNT_MASK 0xffu
 
 enum OwnKindTag {
     OWN_KIND_DEVICES_US = 0xd1, /* loading device sections */

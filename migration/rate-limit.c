@@ -11,6 +11,11 @@
 void rate_limit_init(RateLimit *rl, uint64_t rate_bytes, int64_t now_ns)
 {
     atomic_store_explicit(&rl->rate_bytes, rate_bytes, memory_order_relaxed);
+    rate_limit_forgive(rl, now_ns);
+}
+
+void rate_limit_forgive(RateLimit *rl, int64_t now_ns)
+{
     rl->credit_bytes = 0;
     rl->last_ns = now_ns;
 }

@@ -32,6 +32,8 @@ typedef struct RateLimit {
 } RateLimit;
 
 void rate_limit_init(RateLimit *rl, uint64_t rate_bytes, int64_t now_ns);
+/* Forget what is owed, or was saved up. */
+void rate_limit_forgive(RateLimit *rl, int64_t now_ns);
 void rate_limit_set_rate(RateLimit *rl, uint64_t rate_bytes);
 uint64_t rate_limit_get_rate(RateLimit *rl);
 

@@ -20,6 +20,7 @@
 #ifndef MIGRATION_SOURCE_H
 #define MIGRATION_SOURCE_H
 
+#include "attempt.h"
 #include "bandwidth.h"
 #include "downtime.h"
 #include "qemu/thread.h"
@@ -72,12 +73,22 @@ typedef struct MigrationState {
     ReturnPath rp;
     JSONWriter *vmdesc;
     BandwidthEstimate bandwidth;
+<<<<<<< HEAD
     RunState old_state;      /* of the guest, before we stopped it */
     bool guest_stopped;      /* by us */
     bool target_failed;      /* it said so */
     bool own_kind_asked;     /* for its restore times */
     bool target_notes_pages; /* ... that come, to make the others zero */
     bool rest_is_zero;       /* the target was told so */
+=======
+    AttemptRecord attempts;
+    int64_t rtt_ns;      /* shortest answer to a PING; 0: not known */
+    RunState old_state;  /* of the guest, before we stopped it */
+    bool guest_stopped;  /* by us */
+    bool target_failed;  /* it said so */
+    bool own_kind_asked; /* for its restore times */
+    bool rest_is_zero;   /* the target was told so */
+>>>>>>> b0c9142 (migration: a pause that can be called off, and is tried where rounds do not help)
     uint64_t device_bytes;
 
     /* What an earlier migration measured, for predictions. Migration thread;
@@ -115,8 +126,14 @@ void migration_agree_on_holes(MigrationState *s);
 /* The first pass is over: what was left out is zero. Idempotent. */
 void migration_end_first_pass(MigrationState *s);
 
-/* switchover.c: stop the guest, send the rest, wait for the target. */
-bool migration_switchover(MigrationState *s, Error **errp);
+/* switchover.c */
+typedef enum SwitchoverResult {
+    SWITCHOVER_FAILED,
+    SWITCHOVER_DONE,
+    SWITCHOVER_CALLED_OFF, /* the guest runs, nothing is lost: go on */
+} SwitchoverResult;
+/* Stop the guest, send the rest, wait for the target. */
+SwitchoverResult migration_switchover(MigrationState *s, Error **errp);
 /* What becomes of the guest after a failure or a cancel. BQL. */
 void migration_settle_guest(MigrationState *s, MigrationStatus found);
 

@@ -10,17 +10,32 @@ void migration_stats_init(MigrationStats *stats)
     qemu_mutex_init(&stats->lock);
 }
 
+void migration_stats_forget_blackout(MigrationStats *stats)
+{
+    stats->blackout = (MigrationBlackout){
+        .stop_ns = -1,
+        .save_ns = -1,
+        .collect_ns = -1,
+        .pages_ns = -1,
+        .device_ns = -1,
+        .wait_ns = -1,
+        .restore_devices_ns = -1,
+        .restore_start_ns = -1,
+        .total_ns = -1,
+    };
+}
+
 void migration_stats_reset(MigrationStats *stats)
 {
     _Atomic uint64_t *const counters[] = {
-        &stats->transferred_bytes, &stats->precopy_bytes,
-        &stats->downtime_bytes,    &stats->normal_pages,
-        &stats->zero_pages,        &stats->hole_pages,
-        &stats->skipped_pages,     &stats->remaining_bytes,
-        &stats->total_bytes,       &stats->page_bytes,
-        &stats->dirty_sync_count,  &stats->dirty_pages_rate,
-        &stats->pages_per_second,  &stats->rate_bytes,
-        &stats->bandwidth_bytes,
+        &stats->called_off,       &stats->transferred_bytes,
+        &stats->precopy_bytes,    &stats->downtime_bytes,
+        &stats->normal_pages,     &stats->zero_pages,
+        &stats->hole_pages,       &stats->skipped_pages,
+        &stats->remaining_bytes,  &stats->total_bytes,
+        &stats->page_bytes,       &stats->dirty_sync_count,
+        &stats->dirty_pages_rate, &stats->pages_per_second,
+        &stats->rate_bytes,       &stats->bandwidth_bytes,
     };
     _Atomic int64_t *const times[] = {
         &stats->start_ns,
@@ -31,6 +46,7 @@ void migration_stats_reset(MigrationStats *stats)
         &stats->expected_downtime_ns,
         &stats->expected_fixed_ns,
         &stats->idle_ns,
+        &stats->called_off_ns,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
@@ -43,17 +59,7 @@ void migration_stats_reset(MigrationStats *stats)
     memset(stats->rounds, 0, sizeof(stats->rounds));
     stats->nr_rounds = 0;
     stats->peer_is_own_kind = false;
-    stats->blackout = (MigrationBlackout){
-        .stop_ns = -1,
-        .save_ns = -1,
-        .collect_ns = -1,
-        .pages_ns = -1,
-        .device_ns = -1,
-        .wait_ns = -1,
-        .restore_devices_ns = -1,
-        .restore_start_ns = -1,
-        .total_ns = -1,
-    };
+    migration_stats_forget_blackout(stats);
 }
 
 static MigrationRound *round_slot(MigrationStats *stats, unsigned number)

@@ -39,11 +39,11 @@ typedef struct MigrationRound {
 
 #define MIGRATION_ROUNDS_KEPT 32
 
-/* The guest's pause by part, in order. -1: not known. */
+/* The guest's pause by part. -1: not known. */
 typedef struct MigrationBlackout {
     int64_t stop_ns;            /* vCPUs and back ends */
     int64_t save_ns;            /* device state into the buffer */
-    int64_t collect_ns;         /* the last sync */
+    int64_t collect_ns;         /* the syncs in it */
     int64_t pages_ns;           /* the last pages */
     int64_t device_ns;          /* the buffer into the channel */
     int64_t wait_ns;            /* until the target said that it is done */
@@ -76,6 +76,8 @@ typedef struct MigrationStats {
     _Atomic int64_t expected_downtime_ns;
     _Atomic int64_t expected_fixed_ns; /* of it: everything but pages */
     _Atomic int64_t idle_ns;           /* waited for the bandwidth limit */
+    _Atomic uint64_t called_off;       /* pauses (attempt.h) */
+    _Atomic int64_t called_off_ns;     /* that they took of the guest's time */
 
     QemuMutex lock;
     /* Guarded by lock. */
@@ -87,6 +89,8 @@ typedef struct MigrationStats {
 
 void migration_stats_init(MigrationStats *stats);  /* once */
 void migration_stats_reset(MigrationStats *stats); /* a migration begins */
+/* Nothing is known of the guest's pause (any more). Caller holds lock. */
+void migration_stats_forget_blackout(MigrationStats *stats);
 
 /* Begin round number nr_rounds + 1 with @sync's result; ends the one before. */
 void migration_stats_round(MigrationStats *stats, int64_t now_ns,

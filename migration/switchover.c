@@ -4,15 +4,19 @@
  * nothing (rule 11):
  *
  *   1  BQL: note the run state, stop vCPUs and back ends
- *      [pause-before-switchover: wait for migrate-continue, without the BQL]
- *   2  still under it: save all devices into a buffer in memory, of bounded size; that
- *      may still write guest memory
- *   3  the last sync: whatever was written until now
- *   4  without the BQL from here: SWITCHOVER_START, last pages, END
- *   5  the buffer
- *   6  the point of no return: unless a cancel was first, EOF and VMDESC.
+ *   2  without the BQL, unless there is next to nothing to send: a sync, the
+ *      last pages, watched; if they go too slowly, the guest runs on and the
+ *      rounds do (attempt.h)
+ *   3  BQL: [pause-before-switchover: wait for migrate-continue, without it]
+ *      save all devices into a buffer in memory, of bounded size; that may
+ *      still write guest memory
+ *   4  the last sync: whatever was written until now
+ *   5  without the BQL from here: SWITCHOVER_START, what is left of the pages,
+ *      END
+ *   6  the buffer
+ *   7  the point of no return: unless a cancel was first, EOF and VMDESC.
  *      From then on only the target knows whether it runs the guest
- *   7  wait for SHUT, where there is a return path; else close, and see
+ *   8  wait for SHUT, where there is a return path; else close, and see
  *
  * Nothing is written to the peer under the BQL. Each part is timed.
  */
@@ -25,6 +29,7 @@
 #include "system/ram-block.h"
 
 #include "globalstate.h"
+#include "own-kind.h"
 #include "source.h"
 #include "options.h"
 #include "ram/ram.h"
@@ -35,22 +40,32 @@
 /* Most that device state may take. */
 #define DEVICE_STATE_MAX_BYTES (64 * MiB)
 
-/* Writes the time since *@from_ns into a part of the blackout's record. */
-static int64_t lap(MigrationState *s, int64_t *part, int64_t *from_ns)
+/* Below this share of the limit the pages are not worth watching. */
+#define WATCH_FROM 16
+/* A piece is what is sent in this time by the estimate; at least, at most. */
+#define PIECE_MS        4
+#define PIECE_PAGES_MIN 16
+#define PIECE_PAGES_MAX 2048
+/* Longest wait for an answer between two looks at the watch. */
+#define WATCH_WAIT_MS 2
+
+#define NS_PER_MS INT64_C(1000000)
+
+/* Adds the time since *@from_ns to a part of the blackout's record. */
+static void lap(MigrationState *s, int64_t *part, int64_t *from_ns)
 {
     int64_t now = get_clock(), span = now - *from_ns;
 
     trace_migration_switchover_part(span);
     QEMU_LOCK_GUARD(&s->stats.lock);
-    *part = span;
+    *part = MAX(*part, 0) + span;
     *from_ns = now;
-    return span;
 }
 
 static void note_bytes(MigrationState *s, uint64_t *field, uint64_t bytes)
 {
     QEMU_LOCK_GUARD(&s->stats.lock);
-    *field = bytes;
+    *field += bytes;
 }
 
 /* BQL. */
@@ -65,6 +80,22 @@ static void stop_guest(MigrationState *s, int64_t now_ns)
     global_state_store(s->old_state);
     s->guest_stopped = true;
     ram_save_state()->guest_stopped = true;
+}
+
+/* Someone else may have moved it on meanwhile (a shutdown request). BQL. */
+static bool is_still_ours(void)
+{
+    return runstate_check(RUN_STATE_FINISH_MIGRATE);
+}
+
+/* The guest as it was before it was stopped. BQL. */
+static void give_back(MigrationState *s)
+{
+    if (runstate_is_live(s->old_state)) {
+        vm_start();
+    } else {
+        runstate_set(s->old_state);
+    }
 }
 
 /* Until migrate-continue, or a cancel. BQL, given up meanwhile. */
@@ -117,26 +148,169 @@ static QIOChannelBuffer *save_devices(MigrationState *s, Error **errp)
     return buffer;
 }
 
-/* Steps 1 and 2. @begin_ns: when the pause began; @t: for the next lap. */
-static QIOChannelBuffer *stop_and_save(MigrationState *s, int64_t *begin_ns,
-                                       int64_t *t, Error **errp)
+/* Step 1. Fills *@begin_ns: when the pause began. */
+static bool begin_pause(MigrationState *s, int64_t *begin_ns, int64_t *t,
+                        Error **errp)
 {
-    MigrationBlackout *b = &s->stats.blackout;
-    QIOChannelBuffer *buffer;
-
     BQL_LOCK_GUARD();
     if (atomic_load(&s->quit)) {
         error_setg(errp, "stopped before the switchover");
-        return NULL;
+        return false;
     }
     *begin_ns = *t = get_clock();
     stop_guest(s, *t);
-    lap(s, &b->stop_ns, t);
+    lap(s, &s->stats.blackout.stop_ns, t);
+    return true;
+}
+
+/* ------------------------------------------ 2 pages, while it can go back */
+
+static bool is_worth_watching(MigrationState *s, const DowntimeInputs *in)
+{
+    int64_t limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS;
+
+    return s->rp.started && s->old_state == RUN_STATE_RUNNING &&
+           !in->avail_switchover &&
+           downtime_predict_ns(in) - downtime_fixed_ns(in) >
+               limit_ns / WATCH_FROM;
+}
+
+/* Look at the answers; false if the pause is better called off. */
+static bool goes_well(MigrationState *s, AttemptWatch *w)
+{
+    uint32_t pong = atomic_load(&s->rp.last_pong);
+
+    if ((pong & ~PING_COUNT_MASK) == ATTEMPT_PING) {
+        attempt_heard(w, pong & PING_COUNT_MASK);
+    }
+    return !attempt_is_lost(w, get_clock());
+}
+
+/* What was sent and is not loaded yet counts like what is not sent. */
+static bool wait_for_loads(MigrationState *s, AttemptWatch *w)
+{
+    int64_t worth_ns = w->limit_ns / WATCH_FROM + w->rtt_ns;
+
+    while (!atomic_load(&s->quit) &&
+           attempt_in_flight_ns(w, get_clock()) > worth_ns) {
+        return_path_next_pong(&s->rp, atomic_load(&s->rp.last_pong),
+                              WATCH_WAIT_MS);
+        if (!goes_well(s, w)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static SwitchoverResult send_watched(MigrationState *s, AttemptWatch *w,
+                                     Error **errp)
+{
+    const RamSave *rs = ram_save_state();
+    int done;
+
+    do {
+        if (atomic_load(&s->quit)) {
+            error_setg(errp, "stopped before the switchover");
+            return SWITCHOVER_FAILED;
+        }
+        done = stream_save_iterate(s->to_dst, errp);
+        if (done < 0) {
+            return SWITCHOVER_FAILED;
+        }
+        stream_put_ping(
+            s->to_dst, ATTEMPT_PING + attempt_mark(w, ram_save_owed_bytes(rs)));
+        if (!qemu_fflush(s->to_dst, errp)) {
+            return SWITCHOVER_FAILED;
+        }
+        migration_note_transferred(s);
+        if (!goes_well(s, w)) {
+            return SWITCHOVER_CALLED_OFF;
+        }
+    } while (!done);
+    return wait_for_loads(s, w) ? SWITCHOVER_DONE : SWITCHOVER_CALLED_OFF;
+}
+
+/* The guest goes on as if nothing had been. */
+static void call_off(MigrationState *s, const AttemptWatch *w)
+{
+    int64_t now_ns;
+
+    BQL_LOCK_GUARD();
+    ram_save_resume(ram_save_state());
+    s->guest_stopped = false;
+    if (is_still_ours()) {
+        give_back(s);
+    }
+    now_ns = get_clock();
+    s->attempts = (AttemptRecord){
+        .speed = attempt_speed(w, now_ns),
+        .end_ns = now_ns,
+        .cost_ns = now_ns - w->begin_ns,
+    };
+    trace_migration_called_off(s->attempts.cost_ns, w->loaded_bytes,
+                               w->owed_bytes);
+    /* What was sent in the pause is not owed to the limit. */
+    rate_limit_forgive(&s->rate_limit, now_ns);
+    STAT_ADD(&s->stats, called_off, 1);
+    STAT_ADD(&s->stats, called_off_ns, s->attempts.cost_ns);
+    STAT_SET(&s->stats, downtime_start_ns, 0);
+    QEMU_LOCK_GUARD(&s->stats.lock);
+    migration_stats_forget_blackout(&s->stats);
+}
+
+/* Step 2. */
+static SwitchoverResult try_pages(MigrationState *s, int64_t begin_ns,
+                                  int64_t *t, Error **errp)
+{
+    MigrationBlackout *b = &s->stats.blackout;
+    RamSave *rs = ram_save_state();
+    uint64_t before = qemu_file_transferred(s->to_dst);
+    SwitchoverResult result;
+    DowntimeInputs in;
+    AttemptWatch w;
+
+    in = migration_downtime_inputs(s, ram_save_owed_bytes(rs));
+    if (!is_worth_watching(s, &in)) {
+        return SWITCHOVER_DONE;
+    }
+    ram_sync(rs, true);
+    lap(s, &b->collect_ns, t);
+    w = (AttemptWatch){
+        .limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS,
+        .begin_ns = begin_ns,
+        .rest_ns = downtime_fixed_ns(&in),
+        .rtt_ns = s->rtt_ns,
+        .send_ns = *t,
+        .owed_bytes = ram_save_owed_bytes(rs),
+    };
+    rs->part_pages = CLAMP(in.bandwidth_bytes / DIRTY_PAGE_SIZE * PIECE_MS /
+                               1000,
+                           PIECE_PAGES_MIN, PIECE_PAGES_MAX);
+    result = send_watched(s, &w, errp);
+    if (result == SWITCHOVER_CALLED_OFF) {
+        call_off(s, &w);
+    } else if (result == SWITCHOVER_DONE) {
+        note_bytes(s, &b->pages_bytes,
+                   qemu_file_transferred(s->to_dst) - before);
+        lap(s, &b->pages_ns, t);
+    }
+    return result;
+}
+
+/* ------------------------------------------------- 3 to 8: no way back */
+
+/* Step 3. */
+static QIOChannelBuffer *finish_devices(MigrationState *s, int64_t *t,
+                                        Error **errp)
+{
+    QIOChannelBuffer *buffer;
+
+    BQL_LOCK_GUARD();
     if (!enter_device_state(s, t, errp)) {
         return NULL;
     }
     buffer = save_devices(s, errp);
-    lap(s, &b->save_ns, t);
+    lap(s, &s->stats.blackout.save_ns, t);
     return buffer;
 }
 
@@ -216,7 +390,7 @@ static void remember_times(MigrationState *s)
     }
 }
 
-/* Steps 3 to 6. */
+/* Steps 4 to 7. */
 static bool send_the_rest(MigrationState *s, QIOChannelBuffer *buffer,
                           int64_t *t, Error **errp)
 {
@@ -242,14 +416,12 @@ static bool send_the_rest(MigrationState *s, QIOChannelBuffer *buffer,
     return true;
 }
 
-bool migration_switchover(MigrationState *s, Error **errp)
+static bool finish(MigrationState *s, int64_t begin_ns, int64_t t, Error **errp)
 {
     MigrationBlackout *b = &s->stats.blackout;
-    QIOChannelBuffer *buffer;
-    int64_t begin_ns, t;
+    QIOChannelBuffer *buffer = finish_devices(s, &t, errp);
     bool ok;
 
-    buffer = stop_and_save(s, &begin_ns, &t, errp);
     if (!buffer) {
         return false;
     }
@@ -268,6 +440,21 @@ bool migration_switchover(MigrationState *s, Error **errp)
     return true;
 }
 
+SwitchoverResult migration_switchover(MigrationState *s, Error **errp)
+{
+    SwitchoverResult result;
+    int64_t begin_ns, t;
+
+    if (!begin_pause(s, &begin_ns, &t, errp)) {
+        return SWITCHOVER_FAILED;
+    }
+    result = try_pages(s, begin_ns, &t, errp);
+    if (result == SWITCHOVER_DONE && !finish(s, begin_ns, t, errp)) {
+        result = SWITCHOVER_FAILED;
+    }
+    return result;
+}
+
 void migration_settle_guest(MigrationState *s, MigrationStatus found)
 {
     bool handed_over = atomic_load(&s->hand_over) == HAND_OVER_DONE;
@@ -279,15 +466,12 @@ void migration_settle_guest(MigrationState *s, MigrationStatus found)
     if (!s->guest_stopped || atomic_load(&s->exiting)) {
         return;
     }
-    /* Someone else may have moved it on meanwhile (a shutdown request). */
-    if (!runstate_check(RUN_STATE_FINISH_MIGRATE)) {
+    if (!is_still_ours()) {
         return;
     }
     if (fate == MIGRATION_GUEST_STAYS) {
         runstate_set(RUN_STATE_PAUSED);
-    } else if (runstate_is_live(s->old_state)) {
-        vm_start();
     } else {
-        runstate_set(s->old_state);
+        give_back(s);
     }
 }

@@ -5,7 +5,8 @@
  *   1  header, configuration, return path, START sections
  *   2  rounds: PART sections under the bandwidth limit, until so little is
  *      owed that a switchover could keep the downtime limit; then a sync; and
- *      if it could still do so: the switchover (switchover.c), else on
+ *      if it could still do so: the switchover (switchover.c), else on. Also
+ *      on if that was called off
  *   3  clean up, settle what becomes of the guest, last state move
  */
 #include "qemu/osdep.h"
@@ -19,6 +20,7 @@
 #include "system/dirty-memory.h"
 #include "system/machine-info.h"
 
+#include "guest-loss.h"
 #include "source.h"
 #include "options.h"
 #include "own-kind.h"
@@ -41,10 +43,7 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
-/* A drain that takes longer than this is followed by one more round. */
-#define DRAIN_SHORT_NS INT64_C(2000000)
-#define DRAIN_MAX      3
-#define DRAIN_POLL_MS  100
+#define DRAIN_POLL_MS 100
 /* The guest's writes in this time are not worth another sync. */
 #define DECISION_FRESH_NS INT64_C(4000000)
 
@@ -53,6 +52,7 @@ typedef struct Rounds {
     bool first_pass_done;
     DowntimePolish polish;   /* rounds that a switchover was put off by */
     unsigned drains;         /* times the target was waited for */
+    GuestLoss loss;          /* see there */
     int64_t sync_end_ns;     /* when the last sync ended */
     int64_t window_begin_ns; /* of the rates for reports */
     uint64_t window_bytes, window_pages;
@@ -166,6 +166,7 @@ DowntimeInputs migration_downtime_inputs(MigrationState *s,
         .bandwidth_bytes = bandwidth_bytes_per_s(&s->bandwidth),
         .max_bandwidth = migrate_max_bandwidth(),
         .avail_switchover = migrate_avail_switchover_bandwidth(),
+        .pause_bandwidth = s->attempts.speed,
         .device_bytes = s->known_device_bytes,
         .stop_ns = known_or(s->known_stop_ns, DOWNTIME_GUESS_STOP_NS + cpus_ns),
         .device_save_ns = known_or(s->known_save_ns,
@@ -322,19 +323,31 @@ static bool sync_and_decide(MigrationState *s, Rounds *r)
 {
     int64_t limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS;
     DowntimeInputs in;
+    bool stalled;
 
     sync_round(s);
+    guest_loss_round(&r->loss, ram_save_state());
     r->first_pass_done = true;
     r->sync_end_ns = get_clock();
     if (migrate_events()) {
         qapi_event_send_migration_pass(STAT_GET(&s->stats, dirty_sync_count));
     }
     in = migration_downtime_inputs(s, ram_save_owed_bytes(ram_save_state()));
+    in.held_up = r->loss.share;
     note_prediction(s, &in);
     trace_migration_decide(in.remaining_bytes, downtime_bandwidth(&in),
-                           downtime_predict_ns(&in), limit_ns);
-    return downtime_decide(&r->polish, &in, limit_ns,
-                           stall_since_ns(&s->stall) != 0);
+                           downtime_predict_ns(&in), limit_ns,
+                           (unsigned)(in.held_up * 100));
+    if (!attempt_may_come(&s->attempts, r->sync_end_ns)) {
+        return false;
+    }
+    stalled = stall_since_ns(&s->stall) != 0;
+    if (downtime_allows(&in, limit_ns)) {
+        return downtime_decide(&r->polish, &in, limit_ns, stalled);
+    }
+    r->polish = (DowntimePolish){ 0 };
+    return s->rp.started && runstate_is_running() &&
+           attempt_is_worth_it(&in, limit_ns, stalled);
 }
 
 void migration_ask_own_kind(MigrationState *s)
@@ -350,13 +363,11 @@ void migration_ask_own_kind(MigrationState *s)
  * channel's buffers, or is slow to load (zero records into memory that is not
  * there yet), would else be waited for while the guest stands still.
  */
-static bool drain_channel(MigrationState *s, Rounds *r, int64_t *took_ns,
-                          Error **errp)
+static bool drain_channel(MigrationState *s, Rounds *r, Error **errp)
 {
-    int64_t begin_ns = get_clock();
-    uint32_t ping = DRAIN_PING + (r->drains++ & 0xff);
+    int64_t begin_ns = get_clock(), took_ns;
+    uint32_t ping = DRAIN_PING + (r->drains++ & PING_COUNT_MASK);
 
-    *took_ns = 0;
     if (!s->rp.started) {
         return true;
     }
@@ -370,7 +381,8 @@ static bool drain_channel(MigrationState *s, Rounds *r, int64_t *took_ns,
             return false;
         }
     }
-    *took_ns = get_clock() - begin_ns;
+    took_ns = get_clock() - begin_ns;
+    s->rtt_ns = s->rtt_ns ? MIN(s->rtt_ns, took_ns) : took_ns;
     return true;
 }
 
@@ -390,16 +402,17 @@ static bool still_holds(MigrationState *s, Rounds *r)
 
 static bool run_rounds(MigrationState *s, Error **errp)
 {
+    SwitchoverResult result;
     Rounds r = {
         .sync_end_ns = get_clock(),
         .window_begin_ns = get_clock(),
     };
 
+    guest_loss_begin(&r.loss, ram_save_state());
     migration_agree_on_holes(s);
     migration_throttle_begin(s);
     dirty_auto_begin(migrate_change_tracking());
     for (;;) {
-        int64_t drain_ns;
         int done;
 
         if (atomic_load(&s->quit)) {
@@ -428,16 +441,17 @@ static bool run_rounds(MigrationState *s, Error **errp)
         if (!sync_is_due(s, &r, done == 1) || !sync_and_decide(s, &r)) {
             continue;
         }
-        if (!drain_channel(s, &r, &drain_ns, errp)) {
+        if (!drain_channel(s, &r, errp)) {
             return false;
         }
-        /* If that took long, what the guest wrote meanwhile goes first. */
-        if (drain_ns > DRAIN_SHORT_NS && r.drains <= DRAIN_MAX) {
+        if (!still_holds(s, &r)) {
             continue;
         }
-        if (still_holds(s, &r)) {
-            return true;
+        result = migration_switchover(s, errp);
+        if (result != SWITCHOVER_CALLED_OFF) {
+            return result == SWITCHOVER_DONE;
         }
+        r.polish = (DowntimePolish){ 0 };
     }
 }
 
@@ -543,8 +557,7 @@ void *migration_thread(void *opaque)
 {
     MigrationState *s = opaque;
     Error *err = NULL;
-    bool ok = begin_stream(s, &err) && run_rounds(s, &err) &&
-              migration_switchover(s, &err);
+    bool ok = begin_stream(s, &err) && run_rounds(s, &err);
 
     move_to_end(s, wind_up(s, ok, err));
     aio_bh_schedule_oneshot(migration_join_ended, s);

@@ -126,6 +126,7 @@ static bool ram_save_prepare(void *opaque, Error **errp)
     rs->cur_block = 0;
     rs->cur_page = 0;
     rs->last_sync_ns = 0;
+    rs->rate = (RamRateWindow){ 0 };
     list = qemu_ram_blocks_snapshot();
     for (unsigned i = 0; i < list->len; i++) {
         RAMBlock *rb = g_ptr_array_index(list, i);
@@ -247,12 +248,15 @@ static void save_host_page(RamSave *rs, QEMUFile *f, RamSaveBlock *b,
     rate_limit_spend(rs->config.rate_limit, bytes);
 }
 
-/* Whether to end this PART: cancelled, broken, or long enough. */
-static bool time_to_look_up(RamSave *rs, QEMUFile *f, int64_t begin_ns)
+/* Whether to end this PART of @n pages: cancelled, broken, or long enough. */
+static bool time_to_look_up(RamSave *rs, QEMUFile *f, unsigned n,
+                            int64_t begin_ns)
 {
     STAT_SET(rs->config.stats, remaining_bytes, ram_save_owed_bytes(rs));
     return atomic_load_explicit(rs->config.quit, memory_order_relaxed) ||
-           qemu_file_get_error(f) || get_clock() - begin_ns > PART_MAX_NS;
+           qemu_file_get_error(f) ||
+           (rs->guest_stopped && n >= rs->part_pages) ||
+           get_clock() - begin_ns > PART_MAX_NS;
 }
 
 static int ram_save_iterate(QEMUFile *f, void *opaque, Error **errp)
@@ -263,7 +267,9 @@ static int ram_save_iterate(QEMUFile *f, void *opaque, Error **errp)
     RamSaveBlock *b;
     uint64_t page;
 
-    for (unsigned n = 1; rate_limit_has_credit(rs->config.rate_limit); n++) {
+    for (unsigned n = 1;
+         rs->guest_stopped || rate_limit_has_credit(rs->config.rate_limit);
+         n++) {
         found = ram_find_page(rs, &b, &page);
         if (found == RAM_FOUND_END) {
             break;
@@ -272,7 +278,7 @@ static int ram_save_iterate(QEMUFile *f, void *opaque, Error **errp)
             save_host_page(rs, f, b, page);
         }
         if ((n % PAGES_PER_LOOK == 0 || found == RAM_FOUND_HOLES) &&
-            time_to_look_up(rs, f, begin_ns)) {
+            time_to_look_up(rs, f, n, begin_ns)) {
             break;
         }
     }

@@ -30,6 +30,19 @@ void ram_clean_before_read(RamSave *rs, RamSaveBlock *block, uint64_t page)
     }
 }
 
+void ram_save_resume(RamSave *rs)
+{
+    rs->guest_stopped = false;
+    for (unsigned i = 0; i < rs->blocks->len; i++) {
+        RamSaveBlock *b = g_ptr_array_index(rs->blocks, i);
+
+        for (uint64_t chunk = 0; chunk < b->nr_chunks; chunk++) {
+            ram_clean_before_read(rs, b,
+                                  chunk << rs->config.clear_bitmap_shift);
+        }
+    }
+}
+
 int64_t ram_save_clean_ns(void)
 {
     DirtyMemoryStats s;
@@ -119,15 +132,29 @@ static uint64_t sweep_block(RamSave *rs, RamSaveBlock *b)
     return sweep_pages(rs, b);
 }
 
+/*
+ * Pages that are owed are not clean, and can't be found written again: a rate
+ * is taken over a time in which at least half of what was owed was settled.
+ */
 static void book_dirty_rate(RamSave *rs, int64_t now_ns, uint64_t new_pages)
 {
-    int64_t span_ns = now_ns - rs->last_sync_ns;
+    RamRateWindow *w = &rs->rate;
+    int64_t span_ns = now_ns - w->begin_ns;
+    uint64_t settled; /* sent, or found to be holes */
 
-    if (rs->last_sync_ns && span_ns > 0) {
-        STAT_SET(rs->config.stats, dirty_pages_rate,
-                 (uint64_t)((double)new_pages * 1e9 / (double)span_ns));
+    w->new_pages += new_pages;
+    settled = w->owed_pages + w->new_pages - rs->owed_pages;
+    if (w->begin_ns && settled * 2 < w->owed_pages) {
+        return;
     }
-    rs->last_sync_ns = now_ns;
+    if (w->begin_ns && span_ns > 0) {
+        STAT_SET(rs->config.stats, dirty_pages_rate,
+                 (uint64_t)((double)w->new_pages * 1e9 / (double)span_ns));
+    }
+    *w = (RamRateWindow){
+        .begin_ns = now_ns,
+        .owed_pages = rs->owed_pages,
+    };
 }
 
 void ram_sync(RamSave *rs, bool last)
@@ -158,6 +185,7 @@ void ram_sync(RamSave *rs, bool last)
     trace_migration_bitmap_sync_end(sync.new_pages, rs->owed_pages,
                                     sync.total_ns);
     book_dirty_rate(rs, begin_ns, sync.new_pages);
+    rs->last_sync_ns = begin_ns;
     if (!last) {
         STAT_ADD(stats, dirty_sync_count, 1);
     }

@@ -12,8 +12,9 @@
  *                    ^ found by the sync or in what is read
  *                                   ^ found by the next sync
  *
- * A page is never cleaned after it was read (rule 1). With the guest stopped
- * nothing is cleaned any more.
+ * A page is never cleaned after it was read (rule 1), but while the guest is
+ * stopped: then nothing is cleaned, unless it is to run again. In that case
+ * whatever was sent is cleaned before it does.
  *
  * The first pass owes everything. Its chunks are opened one by one: cleaned,
  * and only then is the host asked which pages of the chunk may hold data
@@ -82,6 +83,12 @@ typedef struct RamHoles {
     uint64_t map_bits;
 } RamHoles;
 
+/* Over which the guest's dirty rate is being measured. */
+typedef struct RamRateWindow {
+    int64_t begin_ns; /* 0: none yet */
+    uint64_t new_pages, owed_pages;
+} RamRateWindow;
+
 typedef struct RamSave {
     RamConfig config; /* constant while the migration lasts */
 
@@ -93,7 +100,12 @@ typedef struct RamSave {
     uint64_t round_owed_pages; /* when the round under way began */
     bool logging;
     bool guest_stopped;
+<<<<<<< HEAD
     bool skip_holes; /* the target has zero, or makes it, where nothing comes */
+=======
+    unsigned part_pages; /* most in a PART with the guest stopped */
+    bool skip_holes; /* the target makes zero what it does not get */
+>>>>>>> b0c9142 (migration: a pause that can be called off, and is tried where rounds do not help)
     uint64_t skipped_pages;
     RamHoles holes;
     /* Where the search goes on. */
@@ -103,6 +115,7 @@ typedef struct RamSave {
     const RamSaveBlock *last_sent;
     /* The round under way. */
     int64_t last_sync_ns;
+    RamRateWindow rate;
     uint64_t clean_ns_base, wait_ns_base, clears_base;
     MigrationSync last_sync;
 } RamSave;
@@ -121,6 +134,13 @@ uint64_t ram_save_owed_bytes(const RamSave *rs);
  * @last: the guest is stopped and devices are saved
  */
 void ram_sync(RamSave *rs, bool last);
+
+/*
+ * The guest, which stands still, is to run again: from now on pages must be
+ * clean before they are read, and those that were sent meanwhile are cleaned
+ * here, while nobody writes them.
+ */
+void ram_save_resume(RamSave *rs);
 
 /*
  * Pages that are dirty now, and not owed: what a sync would add. Takes nothing,

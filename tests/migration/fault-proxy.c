@@ -23,7 +23,7 @@ struct FaultProxy {
     pthread_t thread;
     _Atomic int mode, seen; /* as set; what the thread goes by */
     _Atomic bool quit;
-    _Atomic uint64_t bytes;
+    _Atomic uint64_t bytes, rate;
 
     /* The thread's. */
     int fd[2]; /* -1: none (any more) */
@@ -125,6 +125,9 @@ static void move(FaultProxy *p, int side, ProxyMode mode)
         close_both(p, n < 0);
     } else if (mode != PROXY_DROP) {
         write_all(p, !side, buf, n);
+        if (side == SOURCE && atomic_load(&p->rate)) {
+            g_usleep((gulong)n * G_USEC_PER_SEC / atomic_load(&p->rate));
+        }
     }
 }
 
@@ -245,6 +248,11 @@ void fault_proxy_set(FaultProxy *p, ProxyMode mode)
     while (atomic_load(&p->seen) != (int)mode) {
         g_usleep(200);
     }
+}
+
+void fault_proxy_set_rate(FaultProxy *p, uint64_t rate)
+{
+    atomic_store(&p->rate, rate);
 }
 
 uint64_t fault_proxy_bytes(FaultProxy *p)

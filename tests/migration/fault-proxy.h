@@ -33,6 +33,9 @@ void fault_proxy_free(FaultProxy *proxy);
 int fault_proxy_port(const FaultProxy *proxy);
 /* Returns when it is so. */
 void fault_proxy_set(FaultProxy *proxy, ProxyMode mode);
+/* From now on it carries @rate bytes a second towards the target; 0: as many as
+ * there are. */
+void fault_proxy_set_rate(FaultProxy *proxy, uint64_t rate);
 /* Bytes that went to the target so far. */
 uint64_t fault_proxy_bytes(FaultProxy *proxy);
 

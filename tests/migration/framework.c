@@ -111,6 +111,7 @@ void migration_pair_free(MigrationPair *p)
     if (!p->test->same_ram) {
         munmap(p->dst_ram, p->ram_bytes);
     }
+    fault_proxy_free(p->link);
     remove_dir(p->dir);
     g_free(p->dir);
     g_free(p->uri);
@@ -420,6 +421,12 @@ void migration_go(MigrationPair *p)
 {
     g_autoptr(json_object) r = NULL;
 
+    if (p->test->link_rate && !p->link) {
+        p->link = fault_proxy_new(atoi(strrchr(p->uri, ':') + 1), false);
+        fault_proxy_set_rate(p->link, p->test->link_rate);
+        g_free(p->uri);
+        p->uri = g_strdup_printf("tcp:127.0.0.1:%d", fault_proxy_port(p->link));
+    }
     if (!p->uri) {
         p->uri = format_uri(p, p->test->connect ? p->test->connect
                                                 : p->test->listen);

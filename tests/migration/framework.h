@@ -28,6 +28,7 @@
 #ifndef TESTS_MIGRATION_FRAMEWORK_H
 #define TESTS_MIGRATION_FRAMEWORK_H
 
+#include "fault-proxy.h"
 #include "libqtest.h"
 #include "qapi/json.h"
 
@@ -51,6 +52,9 @@ typedef struct MigrationTest {
     /* Optional. Where the source goes; default: the same, or what the target
      * says that it listens at (tcp, port 0). */
     const char *connect;
+    /* Optional, with tcp, port 0. Between the two is a link that carries so
+     * many bytes a second. */
+    uint64_t link_rate;
     /* Optional. The target is started with -incoming URI, not with defer. */
     bool listen_at_start;
     /* Optional. The target starts after the source is done: for file:. */
@@ -96,7 +100,8 @@ struct MigrationPair {
     const MigrationTest *test;
     char *dir;
     QTestState *src, *dst;
-    char *uri; /* where the source went */
+    char *uri;        /* where the source went */
+    FaultProxy *link; /* NULL without link_rate */
     uint8_t *src_ram, *dst_ram;
     size_t ram_bytes;
     uint8_t *want; /* machine none: what the source's RAM was filled with */

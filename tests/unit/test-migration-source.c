@@ -4,9 +4,6 @@
  * reading, a cancel at any time. It must end in a defined state, soon, with
  * the guest running unless the target may have it, and the next migration
  * must work.
- *
- * The transport is replaced by this file: a connect hands out the channel
- * that the test wants.
  */
 #include "qemu/osdep.h"
 
@@ -18,6 +15,7 @@
 #include "io/channel-fault.h"
 #include "io/channel-socket.h"
 #include "loadvm.h"
+#include "migration-harness.h"
 #include "migration/migration.h"
 #include "qapi/qapi-commands-migration.h"
 #include "qemu/main-loop.h"
@@ -29,170 +27,6 @@
 #include "system/dirty-memory.h"
 #include "system/machine-info.h"
 #include "system/ram-block.h"
-#include "transport.h"
-
-#define RAM_BYTES (4 * 1024 * 1024)
-
-/* ------------------------------------------------ the transport's twin */
-
-struct MigrationConnect {
-    MigrationConnectFunc func;
-    void *opaque;
-    bool cancelled;
-};
-
-static struct {
-    QIOChannel *channel; /* what the next connect hands out; NULL: an error */
-    bool never;          /* ... or nothing, for ever */
-    MigrationConnect *pending;
-} fake;
-
-static void hand_out(void *opaque)
-{
-    MigrationConnect *c = opaque;
-    Error *err = NULL;
-
-    fake.pending = NULL;
-    if (!c->cancelled) {
-        if (!fake.channel) {
-            error_setg(&err, "nobody listens there");
-        }
-        c->func(fake.channel ? qio_channel_ref(fake.channel) : NULL, err,
-                c->opaque);
-    }
-    g_free(c);
-}
-
-MigrationConnect *migration_transport_connect(const MigrationAddress *addr,
-                                              MigrationConnectFunc func,
-                                              void *opaque, Error **errp)
-{
-    MigrationConnect *c = g_new0(MigrationConnect, 1);
-
-    c->func = func;
-    c->opaque = opaque;
-    fake.pending = c;
-    if (!fake.never) {
-        aio_bh_schedule_oneshot(hand_out, c);
-    }
-    return c;
-}
-
-void migration_connect_cancel(MigrationConnect *connect)
-{
-    connect->cancelled = true;
-    if (fake.never) {
-        g_free(connect);
-        fake.pending = NULL;
-    }
-}
-
-MigrationAddress *migration_uri_parse(const char *uri, Error **errp)
-{
-    return g_new0(MigrationAddress, 1);
-}
-
-MigrationAddress *migration_channels_parse(const char *uri, bool has_channels,
-                                           const MigrationChannelList *channels,
-                                           Error **errp)
-{
-    MigrationAddress *addr = g_new0(MigrationAddress, 1);
-
-    addr->transport = MIGRATION_ADDRESS_TYPE_FILE;
-    return addr;
-}
-
-MigrationListener *migration_transport_listen(const MigrationAddress *addr,
-                                              unsigned max_channels,
-                                              MigrationIncomingFunc func,
-                                              void *opaque, Error **errp)
-{
-    error_setg(errp, "not in this test");
-    return NULL;
-}
-
-SocketAddressList *migration_listener_addresses(MigrationListener *listener)
-{
-    return NULL;
-}
-
-void migration_listener_free(MigrationListener *listener)
-{
-}
-
-/* ------------------------------------------------------------ set-up */
-
-static struct {
-    RAMBlock *rb;
-    uint8_t *host;
-} t;
-
-static void set_up(void)
-{
-    SystemMachineInfo *machine = machine_info_for_update();
-
-    qom_register_types();
-    migration_register_types();
-    main_loop_init();
-    timers_init();
-    runstate_init();
-    machine->name = "none";
-    machine->target_name = "test";
-    machine->target_page_bits = machine->target_page_bits_min = 12;
-    t.rb = qemu_ram_alloc(RAM_BYTES, 0, NULL, &error_abort);
-    qemu_ram_set_idstr(t.rb, "ram", &error_abort);
-    qemu_ram_set_migratable(t.rb, true);
-    t.host = qemu_ram_get_host_addr(t.rb);
-    for (size_t i = 0; i < RAM_BYTES; i += 4096) {
-        t.host[i] = i / 4096 % 4;
-    }
-    migration_init(&error_abort);
-    vm_start();
-}
-
-static void go(void)
-{
-    Error *err = NULL;
-
-    qmp_migrate("file:x", false, NULL, false, false, &err);
-    if (err) {
-        g_error("%s", error_get_pretty(err));
-    }
-}
-
-static MigrationStatus status_now(void)
-{
-    g_autoptr(MigrationInfo) info = qmp_query_migrate(&error_abort);
-
-    return info->status;
-}
-
-/* Turn the main loop until the migration is in @want, or has ended. */
-static MigrationStatus run_until(MigrationStatus want)
-{
-    int64_t end_ns = get_clock() + INT64_C(20000000000);
-
-    while (status_now() != want && !migration_status_is_end(status_now())) {
-        g_assert_cmpint(get_clock(), <, end_ns);
-        main_loop_iterate(false);
-        bql_unlock();
-        g_usleep(100);
-        bql_lock();
-    }
-    return status_now();
-}
-
-static MigrationStatus run_to_end(void)
-{
-    return run_until(MIGRATION_STATUS_COMPLETED);
-}
-
-/* After a migration that completed: as if the user wanted it back. */
-static void revive(void)
-{
-    g_assert_true(runstate_check(RUN_STATE_POSTMIGRATE));
-    vm_start();
-}
 
 /* A migration into memory works, and what arrives can be loaded. */
 static size_t migrate_well(void)
@@ -431,18 +265,10 @@ static struct {
     _Atomic unsigned written; /* times that the guest wrote everything */
 } late;
 
-static void guest_writes_all(void)
+static void writes_late(void)
 {
-    ram_block_set_dirty(t.rb, 0, RAM_BYTES, 1u << DIRTY_MEMORY_MIGRATION);
+    guest_writes_all();
     atomic_fetch_add(&late.written, 1);
-}
-
-static void say(uint16_t type, uint32_t value)
-{
-    uint8_t msg[8] = { 0,           type,        0,          4,
-                       value >> 24, value >> 16, value >> 8, value };
-
-    g_assert_cmpint(write(late.fd, msg, sizeof(msg)), ==, sizeof(msg));
 }
 
 /* "Have you loaded all?" The guest writes while we take our time. */
@@ -457,10 +283,10 @@ static void drained(uint32_t ping)
     } else if (!late.by_bql) {
         g_usleep(LATE_MS * 1000);
         if (late.drains <= LATE_TIMES) {
-            guest_writes_all();
+            writes_late();
         }
     }
-    say(2, ping);
+    target_says(late.fd, 2, ping);
 }
 
 /* Looks for pings only; memory holds nothing that looks like one. */
@@ -474,7 +300,7 @@ static void *late_target(void *opaque)
         ssize_t n;
 
         if (poll(&pfd, 1, late.drains > LATE_TIMES ? 300 : 2000) == 0) {
-            say(1, 0); /* silence: it has sent all */
+            target_says(late.fd, 1, 0); /* silence: it has sent all */
             return NULL;
         }
         n = read(late.fd, buf, sizeof(buf));
@@ -488,31 +314,11 @@ static void *late_target(void *opaque)
     }
 }
 
-static void set_return_path(bool on)
-{
-    MigrationCapabilityStatus status = { MIGRATION_CAPABILITY_RETURN_PATH, on };
-    MigrationCapabilityStatusList list = { NULL, &status };
-
-    qmp_migrate_set_capabilities(&list, &error_abort);
-}
-
-static void set_limits(uint64_t bandwidth, uint64_t downtime_ms)
-{
-    MigrationParameters p = {
-        .has_max_bandwidth = true,
-        .max_bandwidth = bandwidth,
-        .has_downtime_limit = true,
-        .downtime_limit = downtime_ms,
-    };
-
-    qmp_migrate_set_parameters(&p, &error_abort);
-}
-
 /* The main thread, in which the test is, holds the BQL when told so. */
 static void hold_bql_if_told(void)
 {
     if (atomic_load(&late.hold_bql)) {
-        guest_writes_all();
+        writes_late();
         atomic_store(&late.hold_bql, false);
         g_usleep(LATE_MS * 1000);
     }
@@ -532,7 +338,7 @@ static void decision_too_old(bool by_bql)
     late.fd = fds[1];
     late.by_bql = by_bql;
     set_return_path(true);
-    set_limits(40 * 1000 * 1000, 20); /* 800 kB of 4 MiB */
+    set_limits(40 * 1000 * 1000, 40 * 1000 * 1000, 20); /* 800 kB of 4 MiB */
     fake.channel = QIO_CHANNEL(qio_channel_socket_new_fd(fds[0], &error_abort));
     qemu_thread_create(&late.thread, "target", late_target, NULL,
                        QEMU_THREAD_JOINABLE, &error_abort);
@@ -553,7 +359,7 @@ static void decision_too_old(bool by_bql)
     qio_channel_unref(fake.channel);
     fake.channel = NULL;
     set_return_path(false);
-    set_limits(0, 300);
+    set_limits(0, 0, 300);
     revive();
 }
 
