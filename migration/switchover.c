@@ -26,6 +26,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
+#include "system/dirty-memory.h"
 #include "system/ram-block.h"
 
 #include "globalstate.h"
