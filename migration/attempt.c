@@ -8,8 +8,11 @@
 
 bool attempt_may_come(const AttemptRecord *record, int64_t now_ns)
 {
-    return !record->end_ns ||
-           (now_ns - record->end_ns) / ATTEMPT_SPACING >= record->cost_ns;
+    unsigned doublings = MIN(record->count, ATTEMPT_SPACING_MOST + 1) - 1;
+
+    return !record->count ||
+           (now_ns - record->end_ns) / (ATTEMPT_SPACING << doublings) >=
+               record->cost_ns;
 }
 
 bool attempt_is_worth_it(const DowntimeInputs *in, int64_t limit_ns,
@@ -21,9 +24,7 @@ bool attempt_is_worth_it(const DowntimeInputs *in, int64_t limit_ns,
         return false;
     }
     /* max-bandwidth does not hold while the guest stands still. */
-    hoped.pause_bandwidth = in->pause_bandwidth
-                                ? in->pause_bandwidth * ATTEMPT_HOPE_AGAIN
-                                : in->bandwidth_bytes * ATTEMPT_HOPE_FIRST;
+    hoped.pause_bandwidth = in->bandwidth_bytes * ATTEMPT_HOPE;
     return downtime_allows(&hoped, limit_ns);
 }
 

@@ -29,12 +29,12 @@
 
 #include "downtime.h"
 
-/* The pause's speed, if never measured, is hoped to be this many times that of
- * precopy; if measured, this many times what was measured. */
-#define ATTEMPT_HOPE_FIRST 8
-#define ATTEMPT_HOPE_AGAIN 2
-/* An attempt that took t is followed by this many times t without one. */
-#define ATTEMPT_SPACING 20
+/* The pause's speed is hoped to be this many times that of precopy. */
+#define ATTEMPT_HOPE 8
+/* An attempt that took t is followed by this many times t without one, and by
+ * twice as many for each that was called off before it. */
+#define ATTEMPT_SPACING      20
+#define ATTEMPT_SPACING_MOST 8 /* doublings */
 /* Of the limit: nothing is judged before 1/16 of it and a first answer's way
  * there and back; a forecast that is over the limit counts until 1/4, after
  * that it has to be 3/2 of it. */
@@ -48,6 +48,7 @@ typedef struct AttemptRecord {
     uint64_t speed;  /* bytes of guest memory a second; 0: not known */
     int64_t end_ns;  /* when the last one was called off */
     int64_t cost_ns; /* that it took */
+    unsigned count;  /* called off so far */
 } AttemptRecord;
 
 /* Whether it is long enough ago that the last one was called off. */

@@ -26,7 +26,6 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
-#include "system/dirty-memory.h"
 #include "system/ram-block.h"
 
 #include "globalstate.h"
@@ -43,10 +42,14 @@
 
 /* Below this share of the limit the pages are not worth watching. */
 #define WATCH_FROM 16
-/* A piece is what is sent in this time by the estimate; at least, at most. */
-#define PIECE_MS        4
+/*
+ * Pages of a piece, the first and the most. While the channel takes pieces in
+ * less than half of PIECE_NS they get larger, else smaller: a write that takes
+ * long can't be called off.
+ */
 #define PIECE_PAGES_MIN 16
 #define PIECE_PAGES_MAX 2048
+#define PIECE_NS        INT64_C(2000000)
 /* Longest wait for an answer between two looks at the watch. */
 #define WATCH_WAIT_MS 2
 
@@ -203,27 +206,46 @@ static bool wait_for_loads(MigrationState *s, AttemptWatch *w)
     return true;
 }
 
+/* Returns 1 if that was the last one, 0, or -1 on error. */
+static int send_piece(MigrationState *s, AttemptWatch *w, Error **errp)
+{
+    RamSave *rs = ram_save_state();
+    int64_t begin_ns = get_clock(), took_ns;
+    int done = stream_save_iterate(s->to_dst, errp);
+
+    if (done < 0) {
+        return -1;
+    }
+    stream_put_ping(s->to_dst,
+                    ATTEMPT_PING + attempt_mark(w, ram_save_owed_bytes(rs)));
+    if (!qemu_fflush(s->to_dst, errp)) {
+        return -1;
+    }
+    migration_note_transferred(s);
+    took_ns = get_clock() - begin_ns;
+    if (took_ns < PIECE_NS / 2) {
+        rs->part_pages = MIN(rs->part_pages * 2, PIECE_PAGES_MAX);
+    } else if (took_ns > PIECE_NS) {
+        rs->part_pages = MAX(rs->part_pages / 2, PIECE_PAGES_MIN);
+    }
+    return done;
+}
+
 static SwitchoverResult send_watched(MigrationState *s, AttemptWatch *w,
                                      Error **errp)
 {
-    const RamSave *rs = ram_save_state();
     int done;
 
+    ram_save_state()->part_pages = PIECE_PAGES_MIN;
     do {
         if (atomic_load(&s->quit)) {
             error_setg(errp, "stopped before the switchover");
             return SWITCHOVER_FAILED;
         }
-        done = stream_save_iterate(s->to_dst, errp);
+        done = send_piece(s, w, errp);
         if (done < 0) {
             return SWITCHOVER_FAILED;
         }
-        stream_put_ping(
-            s->to_dst, ATTEMPT_PING + attempt_mark(w, ram_save_owed_bytes(rs)));
-        if (!qemu_fflush(s->to_dst, errp)) {
-            return SWITCHOVER_FAILED;
-        }
-        migration_note_transferred(s);
         if (!goes_well(s, w)) {
             return SWITCHOVER_CALLED_OFF;
         }
@@ -247,6 +269,7 @@ static void call_off(MigrationState *s, const AttemptWatch *w)
         .speed = attempt_speed(w, now_ns),
         .end_ns = now_ns,
         .cost_ns = now_ns - w->begin_ns,
+        .count = s->attempts.count + 1,
     };
     trace_migration_called_off(s->attempts.cost_ns, w->loaded_bytes,
                                w->owed_bytes);
@@ -284,9 +307,6 @@ static SwitchoverResult try_pages(MigrationState *s, int64_t begin_ns,
         .send_ns = *t,
         .owed_bytes = ram_save_owed_bytes(rs),
     };
-    rs->part_pages = CLAMP(in.bandwidth_bytes / DIRTY_PAGE_SIZE * PIECE_MS /
-                               1000,
-                           PIECE_PAGES_MIN, PIECE_PAGES_MAX);
     result = send_watched(s, &w, errp);
     if (result == SWITCHOVER_CALLED_OFF) {
         call_off(s, &w);

@@ -43,7 +43,9 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
-#define DRAIN_POLL_MS 100
+/* A way there and back that is not worth measuring better. */
+#define DRAIN_SHORT_NS INT64_C(1000000)
+#define DRAIN_POLL_MS  100
 /* The guest's writes in this time are not worth another sync. */
 #define DECISION_FRESH_NS INT64_C(4000000)
 
@@ -51,7 +53,7 @@
 typedef struct Rounds {
     bool first_pass_done;
     DowntimePolish polish;   /* rounds that a switchover was put off by */
-    unsigned drains;         /* times the target was waited for */
+    unsigned pings;          /* sent to the target so far */
     GuestLoss loss;          /* see there */
     int64_t sync_end_ns;     /* when the last sync ended */
     int64_t window_begin_ns; /* of the rates for reports */
@@ -258,7 +260,8 @@ static bool sync_is_due(MigrationState *s, const Rounds *r, bool nothing_owed)
     if (nothing_owed) {
         return true;
     }
-    if (!r->first_pass_done || r->polish.rounds) {
+    if (!r->first_pass_done || r->polish.rounds ||
+        !attempt_may_come(&s->attempts, get_clock())) {
         return false;
     }
     return owed <= downtime_page_budget(&in, limit_ns) &&
@@ -358,19 +361,13 @@ void migration_ask_own_kind(MigrationState *s)
     }
 }
 
-/*
- * Wait until the target has loaded all that was sent so far. What lies in the
- * channel's buffers, or is slow to load (zero records into memory that is not
- * there yet), would else be waited for while the guest stands still.
- */
-static bool drain_channel(MigrationState *s, Rounds *r, Error **errp)
+/* Ask the target, and wait for its answer. Notes how long that took. */
+static bool ping_target(MigrationState *s, Rounds *r, int64_t *took_ns,
+                        Error **errp)
 {
-    int64_t begin_ns = get_clock(), took_ns;
-    uint32_t ping = DRAIN_PING + (r->drains++ & PING_COUNT_MASK);
+    int64_t begin_ns = get_clock();
+    uint32_t ping = DRAIN_PING + (r->pings++ & PING_COUNT_MASK);
 
-    if (!s->rp.started) {
-        return true;
-    }
     stream_put_ping(s->to_dst, ping);
     if (!qemu_fflush(s->to_dst, errp)) {
         return false;
@@ -381,9 +378,24 @@ static bool drain_channel(MigrationState *s, Rounds *r, Error **errp)
             return false;
         }
     }
-    took_ns = get_clock() - begin_ns;
-    s->rtt_ns = s->rtt_ns ? MIN(s->rtt_ns, took_ns) : took_ns;
+    *took_ns = get_clock() - begin_ns;
+    s->rtt_ns = s->rtt_ns ? MIN(s->rtt_ns, *took_ns) : *took_ns;
     return true;
+}
+
+/*
+ * Wait until the target has loaded all that was sent so far. What lies in the
+ * channel's buffers, or is slow to load (zero records into memory that is not
+ * there yet), would else be waited for while the guest stands still. If it
+ * takes time, the way there and back is measured as well, now that it is free.
+ */
+static bool drain_channel(MigrationState *s, Rounds *r, Error **errp)
+{
+    int64_t took_ns = 0;
+
+    return !s->rp.started ||
+           (ping_target(s, r, &took_ns, errp) &&
+            (took_ns < DRAIN_SHORT_NS || ping_target(s, r, &took_ns, errp)));
 }
 
 /*

@@ -145,7 +145,7 @@ static const DowntimeInputs flat_out = {
 
 static void test_worth(void)
 {
-    AttemptRecord none = { 0 }, once = { .end_ns = 9 * S, .cost_ns = 10 * MS };
+    AttemptRecord r = { 0 };
     DowntimeInputs in = flat_out;
 
     g_assert_false(downtime_allows(&in, 300 * MS));
@@ -159,14 +159,18 @@ static void test_worth(void)
     g_assert_false(attempt_is_worth_it(&in, 300 * MS, false));
     in.avail_switchover = 0;
 
-    /* Once known, twice that is the most to be hoped for. */
-    in.pause_bandwidth = 500 * MB;
-    g_assert_true(attempt_is_worth_it(&in, 252 * MS, false));
-    g_assert_false(attempt_is_worth_it(&in, 250 * MS, false));
-    /* One that took 10 ms keeps the next away for 200. */
-    g_assert_false(attempt_may_come(&once, 9 * S + 199 * MS));
-    g_assert_true(attempt_may_come(&once, 9 * S + 200 * MS));
-    g_assert_true(attempt_may_come(&none, 1));
+    /* One that took 10 ms keeps the next away for 200, ... */
+    g_assert_true(attempt_may_come(&r, 1));
+    r = (AttemptRecord){ .end_ns = 9 * S, .cost_ns = 10 * MS, .count = 1 };
+    g_assert_false(attempt_may_come(&r, 9 * S + 199 * MS));
+    g_assert_true(attempt_may_come(&r, 9 * S + 200 * MS));
+    /* ... the third for 800, and no number of them for ever. */
+    r.count = 3;
+    g_assert_false(attempt_may_come(&r, 9 * S + 799 * MS));
+    g_assert_true(attempt_may_come(&r, 9 * S + 800 * MS));
+    r.count = UINT_MAX;
+    g_assert_false(attempt_may_come(&r, 60 * S));
+    g_assert_true(attempt_may_come(&r, 61 * S));
 }
 
 static void test_round_helps(void)
@@ -208,7 +212,7 @@ static struct {
     _Atomic bool end;         /* of the guest's thread */
     int fd;                   /* the target's */
     unsigned deaf;            /* this many pauses go without an answer */
-    _Atomic unsigned pauses;  /* drains, after each of which one comes */
+    _Atomic unsigned pauses;  /* begun */
     _Atomic bool in_pause;    /* asked in one */
     _Atomic unsigned resumed; /* times that the guest was seen to go on */
 } w;
@@ -254,10 +258,12 @@ static void *target(void *opaque)
         for (ssize_t i = 0; i < n; i++) {
             last = last << 8 | buf[i];
             if ((last & ~PING_COUNT_MASK) == DRAIN_PING) {
-                atomic_fetch_add(&w.pauses, 1);
                 target_says(w.fd, 2, last);
             } else if ((last & ~PING_COUNT_MASK) == ATTEMPT_PING) {
                 atomic_store(&w.in_pause, true);
+                if (last == ATTEMPT_PING) {
+                    atomic_fetch_add(&w.pauses, 1);
+                }
                 if (atomic_load(&w.pauses) > w.deaf) {
                     target_says(w.fd, 2, last);
                 }
@@ -328,7 +334,7 @@ static void test_called_off(void)
     info = end(MIGRATION_STATUS_COMPLETED);
     g_assert_cmpuint(info->details->called_off, ==, 2);
     g_assert_cmpint(info->details->called_off_time, >, 0);
-    g_assert_cmpuint(atomic_load(&w.resumed), >=, 2);
+    g_assert_cmpuint(atomic_load(&w.resumed), >=, 1); /* it may be missed */
     /* Parts are of the pause that was the last. */
     g_assert_cmpint(info->details->blackout->stop +
                         info->details->blackout->pages +
