@@ -73,22 +73,14 @@ typedef struct MigrationState {
     ReturnPath rp;
     JSONWriter *vmdesc;
     BandwidthEstimate bandwidth;
-<<<<<<< HEAD
+    AttemptRecord attempts;
+    int64_t rtt_ns;          /* shortest answer to a PING; 0: not known */
     RunState old_state;      /* of the guest, before we stopped it */
     bool guest_stopped;      /* by us */
     bool target_failed;      /* it said so */
     bool own_kind_asked;     /* for its restore times */
     bool target_notes_pages; /* ... that come, to make the others zero */
     bool rest_is_zero;       /* the target was told so */
-=======
-    AttemptRecord attempts;
-    int64_t rtt_ns;      /* shortest answer to a PING; 0: not known */
-    RunState old_state;  /* of the guest, before we stopped it */
-    bool guest_stopped;  /* by us */
-    bool target_failed;  /* it said so */
-    bool own_kind_asked; /* for its restore times */
-    bool rest_is_zero;   /* the target was told so */
->>>>>>> b0c9142 (migration: a pause that can be called off, and is tried where rounds do not help)
     uint64_t device_bytes;
 
     /* What an earlier migration measured, for predictions. Migration thread;

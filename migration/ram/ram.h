@@ -100,12 +100,8 @@ typedef struct RamSave {
     uint64_t round_owed_pages; /* when the round under way began */
     bool logging;
     bool guest_stopped;
-<<<<<<< HEAD
-    bool skip_holes; /* the target has zero, or makes it, where nothing comes */
-=======
     unsigned part_pages; /* most in a PART with the guest stopped */
-    bool skip_holes; /* the target makes zero what it does not get */
->>>>>>> b0c9142 (migration: a pause that can be called off, and is tried where rounds do not help)
+    bool skip_holes; /* the target has zero, or makes it, where nothing comes */
     uint64_t skipped_pages;
     RamHoles holes;
     /* Where the search goes on. */
