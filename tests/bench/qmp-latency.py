@@ -11,14 +11,12 @@ of another QEMU, to be compared with: its TCG has a bitmap only.
 All of them take turns within a run; percentiles are over all samples of all
 runs, and the range is that of the runs.
 """
-import os
-import socket
-import threading
 import time
 
 import lab as lab_module
 import report
 import svg
+from tracked import Sink, Tracked
 
 PERCENTILES = [50, 90, 99, 99.9, 100]
 
@@ -37,58 +35,6 @@ def options():
     p.add_argument('--ws', type=int, default=16,
                    help='working set, MiB; random (16)')
     return p.parse_args()
-
-
-class Sink(threading.Thread):
-    """Takes what a migration sends, and throws it away."""
-
-    def __init__(self, lab):
-        super().__init__(daemon=True)
-        path = os.path.join(lab.folder, 'sink')
-        self.uri = 'unix:' + path
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen(1)
-        self.start()
-
-    def run(self):
-        while True:
-            try:
-                peer, _ = self.listener.accept()
-            except OSError:
-                return
-            with peer:
-                try:
-                    while peer.recv(1 << 16):
-                        pass
-                except OSError:
-                    pass
-
-
-def wait_for(vm, statuses):
-    deadline = time.monotonic() + 20
-    while vm.cmd('query-migrate').get('status') not in statuses:
-        if time.monotonic() > deadline:
-            raise lab_module.LabError('%s: its migration is not %s'
-                                      % (vm.name, ' or '.join(statuses)))
-        time.sleep(0.005)
-
-
-class Tracked:
-    """With @sink NULL nothing is tracked."""
-
-    def __init__(self, vm, sink):
-        self.vm, self.sink = vm, sink
-
-    def __enter__(self):
-        if self.sink:
-            self.vm.cmd('migrate', uri=self.sink.uri)
-            wait_for(self.vm, ['active'])
-
-    def __exit__(self, *exc):
-        if self.sink:
-            self.vm.cmd('migrate_cancel')
-            wait_for(self.vm, ['cancelled'])
 
 
 def sample(vm, o):
