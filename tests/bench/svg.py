@@ -183,7 +183,10 @@ def intervals(path, title, x_label, rows, level=None, log=False):
     shown = ticks(low, high)
     if log:
         low, high = math.log2(min(values)), math.log2(max(values))
-        shown = [2 ** i for i in range(math.ceil(low), int(high) + 1)]
+        base = 2 if high - low < 12 else 10
+        shown = [float(base) ** i for i in range(
+            math.ceil(low / math.log2(base)),
+            math.floor(high / math.log2(base)) + 1)]
 
     def at(v):
         return left + w * ((math.log2(v) if log else v) - low) / \
