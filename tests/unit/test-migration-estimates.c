@@ -137,6 +137,49 @@ static void test_bandwidth_zero_pages_do_not_count(void)
     assert_near(bandwidth_bytes_per_s(&bw), 100000000, 1);
 }
 
+/*
+ * A link that carries @rate, behind a socket that holds 208 KiB: what is sent
+ * is in it at once until it is full; while a sync goes on it empties.
+ */
+typedef struct Link {
+    double rate, held;
+} Link;
+
+#define SOCKET_HOLDS 212992.0
+
+static int64_t link_send(Link *link, uint64_t bytes)
+{
+    const int64_t call_ns = 10000;
+    double wait_s;
+
+    link->held = MAX(0, link->held - link->rate * call_ns / 1e9) + bytes;
+    wait_s = MAX(0, (link->held - SOCKET_HOLDS) / link->rate);
+    link->held -= wait_s * link->rate;
+    return call_ns + (int64_t)(wait_s * 1e9);
+}
+
+/* Within a tenth of what the link carries, with syncs of 80 ms and without. */
+static void test_bandwidth_of_link(void)
+{
+    static const double rates[] = { 1e7, 5e7, 1e8, 4e8 };
+
+    for (size_t r = 0; r < ARRAY_SIZE(rates); r++) {
+        for (int sync_ms = 0; sync_ms <= 80; sync_ms += 80) {
+            Link link = { .rate = rates[r] };
+            BandwidthEstimate bw;
+
+            bandwidth_init(&bw);
+            for (int round = 0; round < 20; round++) {
+                for (int i = 0; i < 128; i++) {
+                    bandwidth_add(&bw, 65536, 65536, link_send(&link, 65536));
+                }
+                link.held = MAX(0, link.held - link.rate * sync_ms / 1e3);
+            }
+            assert_near(bandwidth_bytes_per_s(&bw), (uint64_t)rates[r], 10);
+        }
+    }
+}
+
 static const DowntimeInputs usual = {
     .remaining_bytes = 10000000,
     .bandwidth_bytes = 100000000,
@@ -213,6 +256,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rate-limit/no-burst-after-quiet",
                     test_rate_no_burst_after_quiet);
     g_test_add_func("/bandwidth/mean-of-window", test_bandwidth_mean);
+    g_test_add_func("/bandwidth/of-link", test_bandwidth_of_link);
     g_test_add_func("/bandwidth/zero-pages-do-not-count",
                     test_bandwidth_zero_pages_do_not_count);
     g_test_add_func("/downtime/counts-all-parts",
