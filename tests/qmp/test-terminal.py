@@ -4,121 +4,23 @@
 it: Tab, history, editing; alone, and shared with a serial port; and that a
 pipe sees none of it unless it asks. Speaks TAP."""
 
-import os
-import pty
-import re
-import select
 import subprocess
 import sys
-import termios
 import time
+
+from terminal import PROMPT, Terminal, check
 
 BINARY = sys.argv[1]
 COMMON = ['-M', 'none', '-m', '1M', '-accel', 'qtest', '-nodefaults', '-object',
           'memory-backend-ram,id=lamp,size=4k', '-object',
           'memory-backend-ram,id=lantern,size=4k', '-chardev',
           'ringbuf,id=ring0']
-PROMPT = '(qemu) '
 TAB, UP, DOWN, LEFT, HOME, DELETE = ('\t', '\x1b[A', '\x1b[B', '\x1b[D',
                                      '\x1b[H', '\x1b[3~')
-SECONDS = 20
 
 
-def check(condition, text):
-    if not condition:
-        raise AssertionError(text)
-
-
-class Screen:
-    """The line that the cursor is in, as a terminal would show it."""
-
-    def __init__(self):
-        self.lines, self.at = [''], 0
-
-    def write(self, text):
-        while text:
-            m = re.match(r'\x1b\[(\d*)([CDK])', text)
-            if m:
-                n = int(m.group(1) or 1)
-                line = self.lines[-1]
-                if m.group(2) == 'K':
-                    self.lines[-1] = line[:self.at]
-                else:
-                    self.at += n if m.group(2) == 'C' else -n
-                text = text[m.end():]
-                continue
-            check(text[0] != '\x1b', 'unknown sequence: %r' % text[:10])
-            if text[0] == '\n':
-                self.lines.append('')
-            elif text[0] == '\r':
-                self.at = 0
-            else:
-                line = self.lines[-1].ljust(self.at)
-                self.lines[-1] = line[:self.at] + text[0] + line[self.at + 1:]
-                self.at += 1
-            text = text[1:]
-
-
-class Terminal:
-    def __init__(self, *args):
-        self.master, slave = pty.openpty()
-        self.before = termios.tcgetattr(slave)
-        self.slave = slave
-        self.proc = subprocess.Popen([BINARY, *COMMON, *args], stdin=slave,
-                                     stdout=slave, stderr=slave)
-        self.screen = Screen()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *exc):
-        if self.proc.poll() is None and kind:
-            self.proc.kill()
-        status = self.proc.wait(SECONDS)
-        after = termios.tcgetattr(self.slave)
-        os.close(self.master)
-        os.close(self.slave)
-        if not kind:
-            check(status == 0, 'exit status %s' % status)
-            check(after == self.before, 'the terminal is left changed')
-
-    def read(self, seconds):
-        if not select.select([self.master], [], [], seconds)[0]:
-            return False
-        self.screen.write(os.read(self.master, 65536).decode())
-        return True
-
-    def expect(self, line):
-        """Until the cursor's line is @line, and stays that."""
-        deadline = time.monotonic() + SECONDS
-        while self.screen.lines[-1] != line or self.read(0.02):
-            check(time.monotonic() < deadline, 'expected %r, there is %r'
-                  % (line, self.screen.lines[-5:]))
-            self.read(0.1)
-
-    def type(self, keys, line=None):
-        """Type; the line must then be the prompt and @line."""
-        os.write(self.master, keys.encode())
-        if line is not None:
-            self.expect(PROMPT + line)
-
-    def enter(self, keys, seconds=SECONDS):
-        """A command; what it printed."""
-        n = len(self.screen.lines)
-        self.type(keys + '\r')
-        deadline = time.monotonic() + seconds
-        while len(self.screen.lines) == n or \
-                self.screen.lines[-1] != PROMPT:
-            check(time.monotonic() < deadline, self.screen.lines[-5:])
-            self.read(0.1)
-        return self.screen.lines[n:-1]
-
-    def list_above(self):
-        """What Tab listed: the words between the line and its repetition."""
-        lines, words = self.screen.lines[:-1], []
-        while not lines[-1].startswith(PROMPT):
-            words = lines.pop().split() + words
-        return words
+def monitor(*args):
+    return Terminal(BINARY, *COMMON, *args)
 
 
 def completion(t):
@@ -193,13 +95,13 @@ def end(t):
 
 def alone():
     for case in completion, history_and_editing:
-        with Terminal('-monitor', 'stdio') as t:
+        with monitor('-monitor', 'stdio') as t:
             case(t)
             end(t)
 
 
 def shared():
-    with Terminal('-serial', 'mon:stdio') as t:
+    with monitor('-serial', 'mon:stdio') as t:
         time.sleep(0.1)
         t.type('\x01c')
         completion(t)
@@ -209,7 +111,7 @@ def shared():
 
 
 def chardev():
-    with Terminal('-chardev', 'stdio,id=tty,mux=on,signal=off', '-mon', 'tty',
+    with monitor('-chardev', 'stdio,id=tty,mux=on,signal=off', '-mon', 'tty',
                   '-serial', 'chardev:tty') as t:
         t.type('\x01c')
         history_and_editing(t)
