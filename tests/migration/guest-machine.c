@@ -140,7 +140,7 @@ static uint64_t counter_bytes(const MigrationTest *t)
     return (ws ? strtoul(ws + 3, NULL, 10) : 100) * MIB;
 }
 
-/* A disk in the pair's folder, with this test's parameters in it. */
+/* A disk in the pair's folder, with this test's parameters in it, if any. */
 static char *make_disk(const MigrationPair *p)
 {
     g_autofree char *from = image_path(p->test->guest), *data = NULL;
@@ -153,7 +153,9 @@ static char *make_disk(const MigrationPair *p)
     g_assert_no_error(err);
     g_assert_cmpint(size, ==, SECTOR_SIZE);
     g_assert_cmpint(memcmp(data + SECTOR_PARAMETERS, SECTOR_MAGIC, 8), ==, 0);
-    memcpy(data + SECTOR_PARAMETERS + 8, range, sizeof(range));
+    if (p->test->guest_args) {
+        memcpy(data + SECTOR_PARAMETERS + 8, range, sizeof(range));
+    }
     g_file_set_contents(path, data, size, &err);
     g_assert_no_error(err);
     return path;

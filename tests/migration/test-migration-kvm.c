@@ -213,6 +213,15 @@ static const MigrationTest sector_test = {
     .during = let_it_go_after_pass_2,
 };
 
+/* As it is built: 100 MiB from 16 MiB on. */
+static const MigrationTest plain_sector_test = {
+    .name = "/migration/kvm/boot-sector-as-it-is",
+    .guest = "counter-sector",
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':100000000,'downtime-limit':0",
+    .during = let_it_go_after_pass_2,
+};
+
 static void wait_asleep(MigrationPair *p)
 {
     gint64 end = g_get_monotonic_time() + 30 * G_USEC_PER_SEC;
@@ -263,6 +272,7 @@ static void add_tests(void)
     add_small_slots();
     migration_test_add(&remap_test);
     migration_test_add(&sector_test);
+    migration_test_add(&plain_sector_test);
     migration_test_add(&asleep_test);
 }
 
