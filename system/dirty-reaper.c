@@ -14,68 +14,11 @@
 #include "system/ram-block.h"
 #include "trace-system.h"
 
-#include "dirty-batch.h"
-#include "dirty-stats.h"
-
-#define PERIOD_MS 1000
-
-typedef struct Ring {
-    CPUState *cpu;
-    DirtyRing ring;
-    bool full; /* its vCPU waits for a reap, or sleeps and has told us */
-    unsigned in_flight; /* batches with entries of it */
-} Ring;
-
-typedef struct Slot {
-    RAMBlock *rb;
-    uint64_t first_page, nr_pages;
-} Slot;
+#include "dirty-reaper-internal.h"
 
 static const BatchRange everything = { NULL };
 
-typedef enum Cause {
-    CAUSE_FULL,
-    CAUSE_COLLECT,
-    CAUSE_PERIOD,
-    CAUSE_DRAIN,
-    CAUSE_NUM
-} Cause;
-
-/* One per process, like the tracker that it belongs to. */
-static struct {
-    /* ---- guarded by lock ---- */
-    QemuMutex lock;
-    const DirtyReaperEngine *engine; /* NULL: not running */
-    GPtrArray *rings;                /* of Ring */
-    GHashTable *slots;               /* slot number -> Slot */
-    DirtyRingPage *pages;            /* harvest of one ring */
-    uint32_t batch_cap;              /* of pages, and of batches */
-    uint64_t removals;               /* of rings */
-    uint64_t nr_harvested;           /* entries, since the start */
-    Batches batches;
-
-    /* Held while the engine resets; never together with lock. */
-    QemuMutex reset_lock;
-    uint64_t nr_reset; /* of nr_harvested; guarded by reset_lock */
-
-    /* ---- guarded by the BQL ---- */
-    QemuThread thread;
-
-    /* ---- constant while the thread runs ---- */
-    int wake_fd;
-
-    /* ---- atomic ---- */
-    _Atomic bool running, quit;
-    struct {
-        _Atomic uint64_t harvested, refault, unknown, beyond, batches;
-        _Atomic uint64_t reaps[CAUSE_NUM];
-        _Atomic uint64_t reap_ns, reset_ns, longest_reap_ns;
-        DirtyCost entry, full_exit;
-        _Atomic uint64_t soft_full, hard_full, full_wait_ns, longest_wait_ns;
-        _Atomic uint64_t marked_reap_ns, marked_wait_ns;
-        _Atomic uint64_t bql_acquisitions;
-    } stats;
-} reaper = {
+DirtyReaper dirty_reaper = {
     .lock = { PTHREAD_MUTEX_INITIALIZER },
     .batches = BATCHES_INIT,
     .reset_lock = { PTHREAD_MUTEX_INITIALIZER },
@@ -90,12 +33,7 @@ static void test_point(DirtyReaperPoint point)
     }
 }
 
-static void count(_Atomic uint64_t *counter, uint64_t n)
-{
-    dirty_stats_add(counter, n);
-}
-
-static void note_longest(_Atomic uint64_t *longest, uint64_t ns)
+void dirty_reaper_note_longest(_Atomic uint64_t *longest, uint64_t ns)
 {
     uint64_t old = dirty_stats_get(longest);
 
@@ -106,16 +44,16 @@ static void note_longest(_Atomic uint64_t *longest, uint64_t ns)
 
 static void slot_free(void *p)
 {
-    Slot *slot = p;
+    ReaperSlot *slot = p;
 
     qemu_ram_unref(slot->rb);
     g_free(slot);
 }
 
-static Ring *find_ring_locked(CPUState *cpu)
+ReaperRing *dirty_reaper_find_ring_locked(CPUState *cpu)
 {
-    for (guint i = 0; reaper.rings && i < reaper.rings->len; i++) {
-        Ring *r = reaper.rings->pdata[i];
+    for (guint i = 0; dirty_reaper.rings && i < dirty_reaper.rings->len; i++) {
+        ReaperRing *r = dirty_reaper.rings->pdata[i];
 
         if (r->cpu == cpu) {
             return r;
@@ -130,7 +68,7 @@ static Ring *find_ring_locked(CPUState *cpu)
 static void land_locked(Batch *b)
 {
     for (guint i = 0; i < b->rings->len; i++) {
-        Ring *r = b->rings->pdata[i];
+        ReaperRing *r = b->rings->pdata[i];
 
         r->in_flight--;
         if (r->full) {
@@ -138,7 +76,7 @@ static void land_locked(Batch *b)
             qemu_event_set(&r->cpu->wake);
         }
     }
-    batch_land(&reaper.batches, b);
+    batch_land(&dirty_reaper.batches, b);
 }
 
 static void publish(const Batch *b)
@@ -146,7 +84,7 @@ static void publish(const Batch *b)
     uint64_t fresh = dirty_pages_set_dirty(b->pages, b->nr,
                                            DIRTY_CLIENTS_NOCODE);
 
-    count(&reaper.stats.refault, b->nr - fresh);
+    dirty_reaper_count(&dirty_reaper.stats.refault, b->nr - fresh);
 }
 
 /*
@@ -157,11 +95,12 @@ static void reset(uint64_t nr_harvested)
 {
     int64_t begin_ns;
 
-    QEMU_LOCK_GUARD(&reaper.reset_lock);
+    QEMU_LOCK_GUARD(&dirty_reaper.reset_lock);
     begin_ns = dirty_stats_clock_ns();
-    reaper.nr_reset += reaper.engine->reset(nr_harvested -
-                                            MIN(nr_harvested, reaper.nr_reset));
-    count(&reaper.stats.reset_ns, dirty_stats_clock_ns() - begin_ns);
+    dirty_reaper.nr_reset += dirty_reaper.engine->reset(
+        nr_harvested - MIN(nr_harvested, dirty_reaper.nr_reset));
+    dirty_reaper_count(&dirty_reaper.stats.reset_ns,
+                       dirty_stats_clock_ns() - begin_ns);
 }
 
 /*
@@ -171,45 +110,47 @@ static void reset(uint64_t nr_harvested)
  */
 static void TSA_NO_CHECK finish_batch_locked(Batch *b)
 {
-    uint64_t nr_harvested = reaper.nr_harvested;
+    uint64_t nr_harvested = dirty_reaper.nr_harvested;
 
     if (b->nr_unreset == 0) {
         return;
     }
-    batch_take_off(&reaper.batches, b);
-    qemu_mutex_unlock(&reaper.lock);
+    batch_take_off(&dirty_reaper.batches, b);
+    qemu_mutex_unlock(&dirty_reaper.lock);
     test_point(DIRTY_REAPER_HARVESTED);
     reset(nr_harvested);
     test_point(DIRTY_REAPER_RESET);
     publish(b);
-    count(&reaper.stats.batches, 1);
+    dirty_reaper_count(&dirty_reaper.stats.batches, 1);
     test_point(DIRTY_REAPER_PUBLISHED);
-    qemu_mutex_lock(&reaper.lock);
+    qemu_mutex_lock(&dirty_reaper.lock);
     land_locked(b);
 }
 
 static void wait_for_batches_locked(const BatchRange *range)
 {
-    batch_wait(&reaper.batches, &reaper.lock, range);
+    batch_wait(&dirty_reaper.batches, &dirty_reaper.lock, range);
 }
 
 /* Mostly one page is in the same slot as the one before. */
 typedef struct SlotMemo {
     uint32_t nr;
-    const Slot *slot; /* NULL: look */
+    const ReaperSlot *slot; /* NULL: look */
 } SlotMemo;
 
 /*
  * What @page means; NULL, and counted in one of these, if nothing. @last: the
  * slot looked up before.
  */
-static const Slot *translate_locked(const DirtyRingPage *page, SlotMemo *last,
-                                    uint64_t *unknown, uint64_t *beyond)
+static const ReaperSlot *translate_locked(const DirtyRingPage *page,
+                                          SlotMemo *last, uint64_t *unknown,
+                                          uint64_t *beyond)
 {
-    const Slot *slot = last->slot;
+    const ReaperSlot *slot = last->slot;
 
     if (!slot || last->nr != page->slot) {
-        slot = g_hash_table_lookup(reaper.slots, GUINT_TO_POINTER(page->slot));
+        slot = g_hash_table_lookup(dirty_reaper.slots,
+                                   GUINT_TO_POINTER(page->slot));
         *last = (SlotMemo){ page->slot, slot };
     }
     if (!slot) {
@@ -224,11 +165,11 @@ static const Slot *translate_locked(const DirtyRingPage *page, SlotMemo *last,
 }
 
 /* At most @max entries. Returns how many. */
-static uint32_t harvest_locked(Ring *r, Batch *b, uint32_t max)
+static uint32_t harvest_locked(ReaperRing *r, Batch *b, uint32_t max)
 {
     SlotMemo last = { 0 };
     uint64_t unknown = 0, beyond = 0;
-    uint32_t n = dirty_ring_harvest(&r->ring, reaper.pages,
+    uint32_t n = dirty_ring_harvest(&r->ring, dirty_reaper.pages,
                                     MIN(max, b->cap - b->nr_unreset));
 
     if (n && !g_ptr_array_find(b->rings, r, NULL)) {
@@ -236,8 +177,9 @@ static uint32_t harvest_locked(Ring *r, Batch *b, uint32_t max)
         r->in_flight++;
     }
     for (uint32_t i = 0; i < n; i++) {
-        const DirtyRingPage *page = &reaper.pages[i];
-        const Slot *slot = translate_locked(page, &last, &unknown, &beyond);
+        const DirtyRingPage *page = &dirty_reaper.pages[i];
+        const ReaperSlot *slot = translate_locked(page, &last, &unknown,
+                                                  &beyond);
 
         if (slot) {
             b->pages[b->nr++] = (DirtyPage){
@@ -246,29 +188,29 @@ static uint32_t harvest_locked(Ring *r, Batch *b, uint32_t max)
             };
         }
     }
-    count(&reaper.stats.unknown, unknown);
-    count(&reaper.stats.beyond, beyond);
+    dirty_reaper_count(&dirty_reaper.stats.unknown, unknown);
+    dirty_reaper_count(&dirty_reaper.stats.beyond, beyond);
     b->nr_unreset += n;
-    reaper.nr_harvested += n;
+    dirty_reaper.nr_harvested += n;
     r->cpu->ring_stats.harvested += n;
-    count(&reaper.stats.harvested, n);
+    dirty_reaper_count(&dirty_reaper.stats.harvested, n);
     return n;
 }
 
 /* ---- a reap ---- */
 
-static bool near_full(const Ring *r)
+static bool near_full(const ReaperRing *r)
 {
     return r->full ||
            dirty_ring_has(&r->ring, dirty_ring_soft_limit(r->ring.entries));
 }
 
-static bool reaps(const Ring *r, Cause cause)
+static bool reaps(const ReaperRing *r, ReapCause cause)
 {
     return cause == CAUSE_COLLECT || cause == CAUSE_DRAIN || near_full(r);
 }
 
-static const char *cause_name(Cause cause)
+static const char *cause_name(ReapCause cause)
 {
     static const char *const names[CAUSE_NUM] = {
         [CAUSE_FULL] = "full",
@@ -284,14 +226,14 @@ static const char *cause_name(Cause cause)
  * At most one round through each ring: a fast writer does not keep us here.
  * Returns the number of entries. Gives up the lock between batches.
  */
-static uint64_t harvest_rings_locked(Cause cause, Batch *b)
+static uint64_t harvest_rings_locked(ReapCause cause, Batch *b)
 {
-    uint64_t entries = 0, removals = reaper.removals;
+    uint64_t entries = 0, removals = dirty_reaper.removals;
     uint32_t taken = 0; /* of ring i */
     guint i = 0;
 
-    while (i < reaper.rings->len) {
-        Ring *r = reaper.rings->pdata[i];
+    while (i < dirty_reaper.rings->len) {
+        ReaperRing *r = dirty_reaper.rings->pdata[i];
         uint32_t n = 0;
 
         if (taken || reaps(r, cause)) {
@@ -301,9 +243,9 @@ static uint64_t harvest_rings_locked(Cause cause, Batch *b)
         taken += n;
         if (n && b->nr_unreset == b->cap) {
             finish_batch_locked(b);
-            if (removals != reaper.removals) {
+            if (removals != dirty_reaper.removals) {
                 /* Another one may be in this place. */
-                removals = reaper.removals;
+                removals = dirty_reaper.removals;
                 i = taken = 0;
             }
             continue;
@@ -315,40 +257,40 @@ static uint64_t harvest_rings_locked(Cause cause, Batch *b)
     return entries;
 }
 
-static void count_reap(Cause cause, uint64_t entries, uint64_t ns)
+static void count_reap(ReapCause cause, uint64_t entries, uint64_t ns)
 {
     if (entries == 0) {
         return;
     }
-    count(&reaper.stats.reaps[cause], 1);
-    count(&reaper.stats.reap_ns, ns);
-    dirty_cost_add(&reaper.stats.entry, (double)ns, entries,
+    dirty_reaper_count(&dirty_reaper.stats.reaps[cause], 1);
+    dirty_reaper_count(&dirty_reaper.stats.reap_ns, ns);
+    dirty_cost_add(&dirty_reaper.stats.entry, (double)ns, entries,
                    DIRTY_COST_LEAST_PAGES);
-    note_longest(&reaper.stats.longest_reap_ns, ns);
-    note_longest(&reaper.stats.marked_reap_ns, ns);
+    dirty_reaper_note_longest(&dirty_reaper.stats.longest_reap_ns, ns);
+    dirty_reaper_note_longest(&dirty_reaper.stats.marked_reap_ns, ns);
     trace_dirty_reaper_reap(cause_name(cause), entries, ns);
 }
 
 /* Gives up the lock meanwhile. */
-static void reap_locked(Cause cause)
+static void reap_locked(ReapCause cause)
 {
     int64_t begin_ns = dirty_stats_clock_ns();
     uint64_t entries;
     Batch *b;
 
-    if (!reaper.engine || reaper.rings->len == 0) {
+    if (!dirty_reaper.engine || dirty_reaper.rings->len == 0) {
         return;
     }
-    b = batch_get(&reaper.batches, reaper.batch_cap);
+    b = batch_get(&dirty_reaper.batches, dirty_reaper.batch_cap);
     entries = harvest_rings_locked(cause, b);
-    batch_put(&reaper.batches, b);
+    batch_put(&dirty_reaper.batches, b);
     count_reap(cause, entries, dirty_stats_clock_ns() - begin_ns);
 }
 
 /* What was written to @range before the call is published. */
 static void collect(const BatchRange *range)
 {
-    QEMU_LOCK_GUARD(&reaper.lock);
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
     reap_locked(CAUSE_COLLECT);
     wait_for_batches_locked(range);
 }
@@ -364,7 +306,7 @@ void dirty_reaper_collect_range(RAMBlock *rb, uint64_t first_page,
     collect(&(BatchRange){ rb, first_page, first_page + nr_pages });
 }
 
-static void look_locked(const Ring *r, DirtyPageFunc *fn, void *opaque)
+static void look_locked(const ReaperRing *r, DirtyPageFunc *fn, void *opaque)
 {
     SlotMemo last = { 0 };
     uint64_t dropped = 0; /* the harvest counts them */
@@ -374,8 +316,8 @@ static void look_locked(const Ring *r, DirtyPageFunc *fn, void *opaque)
     do {
         n = dirty_ring_look(&r->ring, done, pages, G_N_ELEMENTS(pages));
         for (uint32_t i = 0; i < n; i++) {
-            const Slot *slot = translate_locked(&pages[i], &last, &dropped,
-                                                &dropped);
+            const ReaperSlot *slot = translate_locked(&pages[i], &last,
+                                                      &dropped, &dropped);
 
             if (slot) {
                 fn(slot->rb, slot->first_page + pages[i].offset, opaque);
@@ -387,15 +329,15 @@ static void look_locked(const Ring *r, DirtyPageFunc *fn, void *opaque)
 
 void dirty_reaper_look(DirtyPageFunc *fn, void *opaque)
 {
-    QEMU_LOCK_GUARD(&reaper.lock);
-    for (guint i = 0; reaper.rings && i < reaper.rings->len; i++) {
-        look_locked(reaper.rings->pdata[i], fn, opaque);
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
+    for (guint i = 0; dirty_reaper.rings && i < dirty_reaper.rings->len; i++) {
+        look_locked(dirty_reaper.rings->pdata[i], fn, opaque);
     }
 }
 
 void dirty_reaper_wait(void)
 {
-    QEMU_LOCK_GUARD(&reaper.lock);
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
     wait_for_batches_locked(&everything);
 }
 
@@ -404,54 +346,54 @@ void dirty_reaper_wait_range(RAMBlock *rb, uint64_t first_page,
 {
     BatchRange range = { rb, first_page, first_page + nr_pages };
 
-    QEMU_LOCK_GUARD(&reaper.lock);
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
     wait_for_batches_locked(&range);
 }
 
 /* Reap, and let nothing of @r (NULL: of anything) be in flight. */
-static void drain_locked(const Ring *r)
+static void drain_locked(const ReaperRing *r)
 {
     reap_locked(CAUSE_DRAIN);
-    while (r ? r->in_flight : reaper.batches.in_flight != NULL) {
-        qemu_cond_wait(&reaper.batches.landed, &reaper.lock);
+    while (r ? r->in_flight : dirty_reaper.batches.in_flight != NULL) {
+        qemu_cond_wait(&dirty_reaper.batches.landed, &dirty_reaper.lock);
     }
 }
 
 /* ---- the thread ---- */
 
-static void wake_thread(void)
+void dirty_reaper_wake_thread(void)
 {
     uint64_t one = 1;
     ssize_t n;
 
     do {
-        n = write(reaper.wake_fd, &one, sizeof(one));
+        n = write(dirty_reaper.wake_fd, &one, sizeof(one));
     } while (n < 0 && errno == EINTR);
     /* EAGAIN: it has been told so often that it will surely look. */
 }
 
 static void *reaper_thread(void *opaque)
 {
-    struct pollfd pfd = { .fd = reaper.wake_fd, .events = POLLIN };
+    struct pollfd pfd = { .fd = dirty_reaper.wake_fd, .events = POLLIN };
 
     for (;;) {
         uint64_t told;
-        bool woken = poll(&pfd, 1, PERIOD_MS) > 0;
+        bool woken = poll(&pfd, 1, REAPER_PERIOD_MS) > 0;
 
-        if (woken && read(reaper.wake_fd, &told, sizeof(told)) < 0) {
+        if (woken && read(dirty_reaper.wake_fd, &told, sizeof(told)) < 0) {
             woken = false;
         }
-        if (atomic_load(&reaper.quit)) {
+        if (atomic_load(&dirty_reaper.quit)) {
             break;
         }
         if (woken) {
             test_point(DIRTY_REAPER_WOKEN);
         }
-        WITH_QEMU_LOCK_GUARD(&reaper.lock)
+        WITH_QEMU_LOCK_GUARD(&dirty_reaper.lock)
         {
             reap_locked(woken ? CAUSE_FULL : CAUSE_PERIOD);
         }
-        atomic_store_explicit(&reaper.stats.bql_acquisitions,
+        atomic_store_explicit(&dirty_reaper.stats.bql_acquisitions,
                               bql_acquisitions_of_this_thread(),
                               memory_order_relaxed);
     }
@@ -463,63 +405,64 @@ static void *reaper_thread(void *opaque)
 bool dirty_reaper_start(const DirtyReaperEngine *engine, Error **errp)
 {
     assert(bql_locked() && engine->reset);
-    reaper.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (reaper.wake_fd < 0) {
+    dirty_reaper.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (dirty_reaper.wake_fd < 0) {
         error_setg_errno(errp, errno, "eventfd");
         return false;
     }
-    atomic_store(&reaper.quit, false);
-    WITH_QEMU_LOCK_GUARD(&reaper.lock)
+    atomic_store(&dirty_reaper.quit, false);
+    WITH_QEMU_LOCK_GUARD(&dirty_reaper.lock)
     {
-        assert(!reaper.engine);
-        reaper.engine = engine;
-        reaper.nr_harvested = reaper.nr_reset = 0;
-        reaper.rings = g_ptr_array_new_with_free_func(g_free);
-        reaper.slots = g_hash_table_new_full(NULL, NULL, NULL, slot_free);
+        assert(!dirty_reaper.engine);
+        dirty_reaper.engine = engine;
+        dirty_reaper.nr_harvested = dirty_reaper.nr_reset = 0;
+        dirty_reaper.rings = g_ptr_array_new_with_free_func(g_free);
+        dirty_reaper.slots = g_hash_table_new_full(NULL, NULL, NULL, slot_free);
     }
-    if (!qemu_thread_create(&reaper.thread, "dirty-reaper", reaper_thread, NULL,
-                            QEMU_THREAD_JOINABLE, errp)) {
-        WITH_QEMU_LOCK_GUARD(&reaper.lock)
+    if (!qemu_thread_create(&dirty_reaper.thread, "dirty-reaper", reaper_thread,
+                            NULL, QEMU_THREAD_JOINABLE, errp)) {
+        WITH_QEMU_LOCK_GUARD(&dirty_reaper.lock)
         {
-            reaper.engine = NULL;
-            g_clear_pointer(&reaper.rings, g_ptr_array_unref);
-            g_clear_pointer(&reaper.slots, g_hash_table_unref);
+            dirty_reaper.engine = NULL;
+            g_clear_pointer(&dirty_reaper.rings, g_ptr_array_unref);
+            g_clear_pointer(&dirty_reaper.slots, g_hash_table_unref);
         }
-        close(reaper.wake_fd);
+        close(dirty_reaper.wake_fd);
         return false;
     }
-    atomic_store(&reaper.running, true);
+    atomic_store(&dirty_reaper.running, true);
     return true;
 }
 
 void dirty_reaper_stop(void)
 {
     assert(bql_locked());
-    WITH_QEMU_LOCK_GUARD(&reaper.lock)
+    WITH_QEMU_LOCK_GUARD(&dirty_reaper.lock)
     {
-        assert(reaper.engine);
+        assert(dirty_reaper.engine);
         drain_locked(NULL);
-        for (guint i = 0; i < reaper.rings->len; i++) {
-            qemu_event_set(&((Ring *)reaper.rings->pdata[i])->cpu->wake);
+        for (guint i = 0; i < dirty_reaper.rings->len; i++) {
+            qemu_event_set(
+                &((ReaperRing *)dirty_reaper.rings->pdata[i])->cpu->wake);
         }
         /* From here on no ring is found, so none is waited for. */
-        reaper.engine = NULL;
-        g_clear_pointer(&reaper.rings, g_ptr_array_unref);
-        g_clear_pointer(&reaper.slots, g_hash_table_unref);
-        g_clear_pointer(&reaper.pages, g_free);
-        batch_free_spare(&reaper.batches);
-        reaper.batch_cap = 0;
+        dirty_reaper.engine = NULL;
+        g_clear_pointer(&dirty_reaper.rings, g_ptr_array_unref);
+        g_clear_pointer(&dirty_reaper.slots, g_hash_table_unref);
+        g_clear_pointer(&dirty_reaper.pages, g_free);
+        batch_free_spare(&dirty_reaper.batches);
+        dirty_reaper.batch_cap = 0;
     }
-    atomic_store(&reaper.running, false);
-    atomic_store(&reaper.quit, true);
-    wake_thread();
-    qemu_thread_join(&reaper.thread);
-    close(reaper.wake_fd);
+    atomic_store(&dirty_reaper.running, false);
+    atomic_store(&dirty_reaper.quit, true);
+    dirty_reaper_wake_thread();
+    qemu_thread_join(&dirty_reaper.thread);
+    close(dirty_reaper.wake_fd);
 }
 
 bool dirty_reaper_is_running(void)
 {
-    return atomic_load(&reaper.running);
+    return atomic_load(&dirty_reaper.running);
 }
 
 void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries)
@@ -530,33 +473,34 @@ void dirty_reaper_add_ring(CPUState *cpu, DirtyGfn *gfns, uint32_t entries)
 void dirty_reaper_add_ring_at(CPUState *cpu, DirtyGfn *gfns, uint32_t entries,
                               uint32_t next)
 {
-    Ring *r = g_new0(Ring, 1);
+    ReaperRing *r = g_new0(ReaperRing, 1);
 
     r->cpu = cpu;
     r->ring = (DirtyRing){ .gfns = gfns, .entries = entries, .next = next };
-    QEMU_LOCK_GUARD(&reaper.lock);
-    assert(reaper.engine && !find_ring_locked(cpu));
-    g_ptr_array_add(reaper.rings, r);
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
+    assert(dirty_reaper.engine && !dirty_reaper_find_ring_locked(cpu));
+    g_ptr_array_add(dirty_reaper.rings, r);
     cpu->ring_stats.has_ring = true;
-    if (entries > reaper.batch_cap) {
-        reaper.batch_cap = entries;
-        reaper.pages = g_renew(DirtyRingPage, reaper.pages, entries);
+    if (entries > dirty_reaper.batch_cap) {
+        dirty_reaper.batch_cap = entries;
+        dirty_reaper.pages = g_renew(DirtyRingPage, dirty_reaper.pages,
+                                     entries);
     }
 }
 
 uint32_t dirty_reaper_remove_ring(CPUState *cpu)
 {
     uint32_t next = 0;
-    Ring *r;
+    ReaperRing *r;
 
-    QEMU_LOCK_GUARD(&reaper.lock);
-    r = find_ring_locked(cpu);
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
+    r = dirty_reaper_find_ring_locked(cpu);
     if (r) {
         drain_locked(r);
         qemu_event_set(&cpu->wake);
         next = r->ring.next;
-        g_ptr_array_remove(reaper.rings, r);
-        reaper.removals++;
+        g_ptr_array_remove(dirty_reaper.rings, r);
+        dirty_reaper.removals++;
     }
     return next;
 }
@@ -564,148 +508,21 @@ uint32_t dirty_reaper_remove_ring(CPUState *cpu)
 void dirty_reaper_add_slot(uint32_t slot, RAMBlock *rb, uint64_t first_page,
                            uint64_t nr_pages)
 {
-    Slot *s = g_new(Slot, 1);
+    ReaperSlot *s = g_new(ReaperSlot, 1);
 
-    *s = (Slot){ qemu_ram_ref(rb), first_page, nr_pages };
-    QEMU_LOCK_GUARD(&reaper.lock);
-    assert(reaper.engine);
-    if (!g_hash_table_insert(reaper.slots, GUINT_TO_POINTER(slot), s)) {
+    *s = (ReaperSlot){ qemu_ram_ref(rb), first_page, nr_pages };
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
+    assert(dirty_reaper.engine);
+    if (!g_hash_table_insert(dirty_reaper.slots, GUINT_TO_POINTER(slot), s)) {
         g_assert_not_reached();
     }
 }
 
 void dirty_reaper_remove_slot(uint32_t slot)
 {
-    QEMU_LOCK_GUARD(&reaper.lock);
-    assert(reaper.engine);
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
+    assert(dirty_reaper.engine);
     reap_locked(CAUSE_DRAIN);
     wait_for_batches_locked(&everything);
-    g_hash_table_remove(reaper.slots, GUINT_TO_POINTER(slot));
-}
-
-/* ---- full rings ---- */
-
-/* Marks @cpu's ring as waited for; false: there is nothing to wait for. */
-static bool begin_wait(CPUState *cpu, bool hard)
-{
-    Ring *r;
-
-    QEMU_LOCK_GUARD(&reaper.lock);
-    r = find_ring_locked(cpu);
-    /* What is in flight is not room yet. */
-    if (!r || (!r->in_flight && !dirty_ring_has(&r->ring, 1))) {
-        return false;
-    }
-    r->full = true;
-    if (hard) {
-        cpu->ring_stats.hard_full_exits++;
-        count(&reaper.stats.hard_full, 1);
-    } else {
-        cpu->ring_stats.soft_full_exits++;
-        count(&reaper.stats.soft_full, 1);
-    }
-    wake_thread();
-    return true;
-}
-
-void dirty_reaper_vcpu_sleeps(CPUState *cpu, bool hard)
-{
-    begin_wait(cpu, hard);
-}
-
-static bool is_waited_for(CPUState *cpu)
-{
-    const Ring *r;
-
-    QEMU_LOCK_GUARD(&reaper.lock);
-    r = find_ring_locked(cpu);
-    return r && r->full;
-}
-
-void dirty_reaper_vcpu_full(CPUState *cpu, bool hard)
-{
-    int64_t begin_ns = dirty_stats_clock_ns();
-    uint64_t ns;
-
-    if (!begin_wait(cpu, hard)) {
-        return;
-    }
-    for (;;) {
-        /* Reset, look, wait: who changes what we look at sets it after. */
-        qemu_event_reset(&cpu->wake);
-        if (atomic_load(&cpu->exit_request) || !is_waited_for(cpu)) {
-            break;
-        }
-        qemu_event_wait(&cpu->wake);
-    }
-    ns = dirty_stats_clock_ns() - begin_ns;
-    count(&reaper.stats.full_wait_ns, ns);
-    dirty_cost_add(&reaper.stats.full_exit, (double)ns, 1, 0);
-    note_longest(&reaper.stats.longest_wait_ns, ns);
-    note_longest(&reaper.stats.marked_wait_ns, ns);
-}
-
-/* ---- what is known ---- */
-
-bool dirty_reaper_entered(CPUState *cpu, uint64_t *pages)
-{
-    Ring *r;
-
-    QEMU_LOCK_GUARD(&reaper.lock);
-    r = find_ring_locked(cpu);
-    if (!r) {
-        return false;
-    }
-    *pages = cpu->ring_stats.harvested + dirty_ring_count(&r->ring);
-    return true;
-}
-
-uint64_t dirty_reaper_soft_full_exits(void)
-{
-    return dirty_stats_get(&reaper.stats.soft_full);
-}
-
-void dirty_reaper_get_stats(DirtyReaperStats *stats)
-{
-    *stats = (DirtyReaperStats){
-        .entries_harvested = dirty_stats_get(&reaper.stats.harvested),
-        .entries_refault = dirty_stats_get(&reaper.stats.refault),
-        .entries_unknown = dirty_stats_get(&reaper.stats.unknown),
-        .entries_beyond = dirty_stats_get(&reaper.stats.beyond),
-        .batches = dirty_stats_get(&reaper.stats.batches),
-        .reaps_full = dirty_stats_get(&reaper.stats.reaps[CAUSE_FULL]),
-        .reaps_collect = dirty_stats_get(&reaper.stats.reaps[CAUSE_COLLECT]),
-        .reaps_period = dirty_stats_get(&reaper.stats.reaps[CAUSE_PERIOD]),
-        .reaps_drain = dirty_stats_get(&reaper.stats.reaps[CAUSE_DRAIN]),
-        .reap_ns = dirty_stats_get(&reaper.stats.reap_ns),
-        .reset_ns = dirty_stats_get(&reaper.stats.reset_ns),
-        .longest_reap_ns = dirty_stats_get(&reaper.stats.longest_reap_ns),
-        .soft_full_exits = dirty_stats_get(&reaper.stats.soft_full),
-        .hard_full_exits = dirty_stats_get(&reaper.stats.hard_full),
-        .full_wait_ns = dirty_stats_get(&reaper.stats.full_wait_ns),
-        .longest_wait_ns = dirty_stats_get(&reaper.stats.longest_wait_ns),
-        .entry_ns = dirty_cost_ns(&reaper.stats.entry),
-        .full_exit_ns = dirty_cost_ns(&reaper.stats.full_exit),
-        .marked_longest_reap_ns = dirty_stats_get(&reaper.stats.marked_reap_ns),
-        .marked_longest_wait_ns = dirty_stats_get(&reaper.stats.marked_wait_ns),
-        .period_ms = PERIOD_MS,
-        .thread_bql_acquisitions = dirty_stats_get(
-            &reaper.stats.bql_acquisitions),
-    };
-    QEMU_LOCK_GUARD(&reaper.lock);
-    stats->rings_now = reaper.rings ? reaper.rings->len : 0;
-    stats->slots_now = reaper.slots ? g_hash_table_size(reaper.slots) : 0;
-}
-
-void dirty_reaper_mark(void)
-{
-    atomic_store(&reaper.stats.marked_reap_ns, 0);
-    atomic_store(&reaper.stats.marked_wait_ns, 0);
-}
-
-bool dirty_reaper_vcpu_stats(CPUState *cpu, CpuRingStats *stats)
-{
-    QEMU_LOCK_GUARD(&reaper.lock);
-    *stats = cpu->ring_stats;
-    return stats->has_ring;
+    g_hash_table_remove(dirty_reaper.slots, GUINT_TO_POINTER(slot));
 }

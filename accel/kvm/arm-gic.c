@@ -2,11 +2,7 @@
 /*
  * The GICv3 in the kernel: Documentation/virt/kvm/devices/arm-vgic-v3.rst;
  * registers by ARM IHI 0069, chapter 12.
- *
- * Section `arm_gicv3`, version 1: the fields of the GICv3 in user space, so
- * that a stream does not say who emulates it (docs/devel/migration-stream.rst).
- * Bitmaps go by interrupt number; what does not exist in a GIC with one
- * security state is 0.
+ * Its section: arm-gic-section.c.
  */
 #include "qemu/osdep.h"
 
@@ -15,17 +11,7 @@
 #include "target/arm/sysreg.h"
 #include "vmstate/savevm.h"
 
-#include "arm-kvm.h"
-
-enum {
-    MAX_IRQ = 1020,
-    MAX_CPUS = 512,
-    WORDS = 32,
-    PRIVATE = 32,
-    G0 = 0,
-    G1NS = 2,
-    NUM_GROUPS = 3,
-};
+#include "arm-gic-internal.h"
 
 /* Offsets in the distributor. */
 enum {
@@ -42,7 +28,6 @@ enum {
     GICD_ICFGR = 0xc00,
     GICD_IROUTER = 0x6000,
 };
-#define GICD_CTLR_DS (1u << 6)
 
 /* In a redistributor; the second frame has the private interrupts. */
 enum {
@@ -52,30 +37,6 @@ enum {
     GICR_PROPBASER = 0x70,
     GICR_PENDBASER = 0x78,
     GICR_SGI = 0x10000,
-};
-#define GICR_CTLR_LPIS 1u
-
-typedef struct KvmGicCpu {
-    uint64_t affinity; /* MPIDR's, as the kernel wants it in attributes */
-    uint32_t level, gicr_ctlr, gicr_statusr[2], gicr_waker;
-    uint64_t gicr_propbaser, gicr_pendbaser;
-    uint32_t gicr_igroupr0, gicr_ienabler0, gicr_ipendr0, gicr_iactiver0;
-    uint32_t edge_trigger, gicr_igrpmodr0, gicr_nsacr;
-    uint8_t gicr_ipriorityr[PRIVATE];
-    uint64_t icc_sre_el1, icc_ctlr_el1[2], icc_pmr_el1, icc_bpr[NUM_GROUPS];
-    uint64_t icc_apr[NUM_GROUPS][4], icc_igrpen[NUM_GROUPS], icc_ctlr_el3;
-} KvmGicCpu;
-
-struct KvmGicState {
-    uint32_t num_cpu;
-    uint32_t gicd_ctlr, gicd_statusr[2];
-    uint32_t group[WORDS], grpmod[WORDS], enabled[WORDS], pending[WORDS];
-    uint32_t active[WORDS], level[WORDS], edge_trigger[WORDS];
-    uint8_t gicd_ipriority[MAX_IRQ];
-    uint64_t gicd_irouter[MAX_IRQ];
-    uint32_t gicd_nsacr[DIV_ROUND_UP(MAX_IRQ, 16)];
-    bool no_shift_bug;
-    KvmGicCpu *cpu;
 };
 
 KvmGicState *kvm_arm_gic_state_new(unsigned num_cpu)
@@ -400,164 +361,6 @@ bool kvm_arm_gic_put(KvmVm *vm, const KvmGicState *s, Error **errp)
     kvm_arm_gic_state_free(copy);
     return ok;
 }
-
-/* ---- section ---- */
-
-static bool sre_needed(void *opaque)
-{
-    return ((KvmGicCpu *)opaque)->icc_sre_el1 != 7;
-}
-
-static const VMStateDescription vmstate_cpu_sre = {
-    .name = "arm_gicv3_cpu/sre_el1",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = sre_needed,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_UINT64(icc_sre_el1, KvmGicCpu),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
-static bool cpu_pre_load(void *opaque, Error **errp)
-{
-    KvmGicCpu *c = opaque;
-
-    c->icc_sre_el1 = 7;
-    return true;
-}
-
-static bool cpu_post_load(void *opaque, int version_id, Error **errp)
-{
-    KvmGicCpu *c = opaque;
-
-    if (c->gicr_ctlr & GICR_CTLR_LPIS) {
-        error_setg(errp,
-                   "gicr_ctlr is 0x%" PRIx32 ": the guest uses LPIs, which "
-                   "are not there",
-                   c->gicr_ctlr);
-        return false;
-    }
-    return true;
-}
-
-static const VMStateDescription vmstate_cpu = {
-    .name = "arm_gicv3_cpu",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .pre_load = cpu_pre_load,
-    .post_load = cpu_post_load,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_UINT32(level, KvmGicCpu),
-            VMSTATE_UINT32(gicr_ctlr, KvmGicCpu),
-            VMSTATE_UINT32_ARRAY(gicr_statusr, KvmGicCpu, 2),
-            VMSTATE_UINT32(gicr_waker, KvmGicCpu),
-            VMSTATE_UINT64(gicr_propbaser, KvmGicCpu),
-            VMSTATE_UINT64(gicr_pendbaser, KvmGicCpu),
-            VMSTATE_UINT32(gicr_igroupr0, KvmGicCpu),
-            VMSTATE_UINT32(gicr_ienabler0, KvmGicCpu),
-            VMSTATE_UINT32(gicr_ipendr0, KvmGicCpu),
-            VMSTATE_UINT32(gicr_iactiver0, KvmGicCpu),
-            VMSTATE_UINT32(edge_trigger, KvmGicCpu),
-            VMSTATE_UINT32(gicr_igrpmodr0, KvmGicCpu),
-            VMSTATE_UINT32(gicr_nsacr, KvmGicCpu),
-            VMSTATE_UINT8_ARRAY(gicr_ipriorityr, KvmGicCpu, PRIVATE),
-            VMSTATE_UINT64_ARRAY(icc_ctlr_el1, KvmGicCpu, 2),
-            VMSTATE_UINT64(icc_pmr_el1, KvmGicCpu),
-            VMSTATE_UINT64_ARRAY(icc_bpr, KvmGicCpu, NUM_GROUPS),
-            VMSTATE_UINT64_2DARRAY(icc_apr, KvmGicCpu, NUM_GROUPS, 4),
-            VMSTATE_UINT64_ARRAY(icc_igrpen, KvmGicCpu, NUM_GROUPS),
-            VMSTATE_UINT64(icc_ctlr_el3, KvmGicCpu),
-            VMSTATE_END_OF_LIST(),
-        },
-    .subsections = (const VMStateDescription *const[]){ &vmstate_cpu_sre,
-                                                        NULL },
-};
-
-static bool always_needed(void *opaque)
-{
-    return true;
-}
-
-static const VMStateDescription vmstate_no_shift_bug = {
-    .name = "arm_gicv3/gicd_no_migration_shift_bug",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = always_needed,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_BOOL(no_shift_bug, KvmGicState),
-            VMSTATE_END_OF_LIST(),
-        },
-};
-
-static bool gic_pre_save(void *opaque, Error **errp)
-{
-    return !kvm_vm() || kvm_arm_gic_get(kvm_vm(), opaque, errp);
-}
-
-static bool gic_pre_load(void *opaque, Error **errp)
-{
-    KvmGicState *s = opaque;
-
-    s->no_shift_bug = false;
-    return true;
-}
-
-static bool gic_post_load(void *opaque, int version_id, Error **errp)
-{
-    KvmGicState *s = opaque;
-
-    if (!s->no_shift_bug) {
-        error_setg(errp, "the bitmaps are displaced by 32 interrupts, as "
-                         "senders of before 2018 have it");
-        return false;
-    }
-    if (!(s->gicd_ctlr & GICD_CTLR_DS)) {
-        error_setg(errp,
-                   "gicd_ctlr is 0x%" PRIx32 ": two security states, expected "
-                   "one (bit 6)",
-                   s->gicd_ctlr);
-        return false;
-    }
-    return !kvm_vm() || kvm_arm_gic_put(kvm_vm(), s, errp);
-}
-
-const VMStateDescription vmstate_kvm_arm_gicv3 = {
-    .name = "arm_gicv3",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .priority = MIG_PRI_GICV3,
-    .pre_save = gic_pre_save,
-    .pre_load = gic_pre_load,
-    .post_load = gic_post_load,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_UINT32(gicd_ctlr, KvmGicState),
-            VMSTATE_UINT32_ARRAY(gicd_statusr, KvmGicState, 2),
-            VMSTATE_UINT32_ARRAY(group, KvmGicState, WORDS),
-            VMSTATE_UINT32_ARRAY(grpmod, KvmGicState, WORDS),
-            VMSTATE_UINT32_ARRAY(enabled, KvmGicState, WORDS),
-            VMSTATE_UINT32_ARRAY(pending, KvmGicState, WORDS),
-            VMSTATE_UINT32_ARRAY(active, KvmGicState, WORDS),
-            VMSTATE_UINT32_ARRAY(level, KvmGicState, WORDS),
-            VMSTATE_UINT32_ARRAY(edge_trigger, KvmGicState, WORDS),
-            VMSTATE_UINT8_ARRAY(gicd_ipriority, KvmGicState, MAX_IRQ),
-            VMSTATE_UINT64_ARRAY(gicd_irouter, KvmGicState, MAX_IRQ),
-            VMSTATE_UINT32_ARRAY(gicd_nsacr, KvmGicState,
-                                 DIV_ROUND_UP(MAX_IRQ, 16)),
-            VMSTATE_STRUCT_VARRAY_POINTER_UINT32(
-                cpu, KvmGicState, num_cpu, MAX_CPUS, 0, vmstate_cpu, KvmGicCpu),
-            VMSTATE_END_OF_LIST(),
-        },
-    .subsections =
-        (const VMStateDescription *const[]){
-            &vmstate_no_shift_bug,
-            NULL,
-        },
-};
 
 /* ---- made ---- */
 

@@ -5,6 +5,7 @@
  *   arm-vcpu.c   a new vCPU, its list of registers; around KVM_RUN
  *   arm-regs.c   registers in and out
  *   arm-gic.c    the GICv3 in the kernel: made, saved, loaded
+ *   arm-gic-section.c  its section
  *   arm-vm.c     VMs: lines, what moves to another VM
  *
  * Used by: accel/kvm. Uses: kvm-int.h, target/arm.

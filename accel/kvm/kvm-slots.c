@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory slots of one kernel VM: see kvm-slots.h. What they shall show comes
- * from kvm-layout.c.
+ * from kvm-layout.c; logging and walks are in kvm-slots-log.c.
  */
 #include "qemu/osdep.h"
 
@@ -10,27 +10,8 @@
 
 #include "kvm-caps.h"
 #include "kvm-layout.h"
-#include "kvm-slots.h"
+#include "kvm-slots-internal.h"
 #include "trace-kvm.h"
-
-struct KvmSlots {
-    /* Constant. */
-    KvmVm *vm;
-    uint64_t max_pages; /* of one slot */
-
-    pthread_rwlock_t lock;
-
-    /* Guarded by lock; changed under the BQL. */
-    GPtrArray *slots;    /* KvmSlot *, by address space, then gpa */
-    GPtrArray *by_block; /* the same, by block, then rb_page */
-    /* The same, of one address space, at their number in it; NULL: free. */
-    GPtrArray *by_id[KVM_MAX_SPACES];
-    uint64_t longest;   /* pages of the longest one */
-    bool frozen;        /* see kvm_slots_freeze() */
-    GHashTable *logged; /* set of RAMBlock *, ref'd */
-    const KvmSlotHooks *hooks;
-    KvmSlotStats stats;
-};
 
 static const KvmSlotHooks no_hooks;
 
@@ -123,11 +104,6 @@ void kvm_slots_free(KvmSlots *s)
 
 /* ---- indexes ---- */
 
-static KvmSlot *slot_at(const GPtrArray *a, guint i)
-{
-    return a->pdata[i];
-}
-
 /* Where it is: < 0 if before (@space, @gpa), > 0 if behind. */
 static int compare_place(const KvmSlot *x, unsigned space, hwaddr gpa)
 {
@@ -144,7 +120,8 @@ static gint by_place(gconstpointer a, gconstpointer b)
     return compare_place(x, kvm_slot_space(y), y->gpa);
 }
 
-static int compare_block(const KvmSlot *x, const RAMBlock *rb, uint64_t rb_page)
+int kvm_slot_compare_block(const KvmSlot *x, const RAMBlock *rb,
+                           uint64_t rb_page)
 {
     if (x->rb != rb) {
         return (uintptr_t)x->rb < (uintptr_t)rb ? -1 : 1;
@@ -156,7 +133,7 @@ static gint by_block(gconstpointer a, gconstpointer b)
 {
     const KvmSlot *x = *(KvmSlot *const *)a, *y = *(KvmSlot *const *)b;
 
-    return compare_block(x, y->rb, y->rb_page);
+    return kvm_slot_compare_block(x, y->rb, y->rb_page);
 }
 
 static void reindex(KvmSlots *s)
@@ -165,7 +142,7 @@ static void reindex(KvmSlots *s)
     g_ptr_array_sort(s->slots, by_place);
     s->longest = 0;
     for (guint i = 0; i < s->slots->len; i++) {
-        KvmSlot *slot = slot_at(s->slots, i);
+        KvmSlot *slot = kvm_slot_at(s->slots, i);
 
         g_ptr_array_add(s->by_block, slot);
         s->longest = MAX(s->longest, slot->npages);
@@ -186,8 +163,8 @@ static guint nr_of(const KvmSlot *slot)
 
 /* ---- one slot in the kernel ---- */
 
-static int tell_kernel(KvmVm *vm, const KvmSlot *slot, uint32_t flags,
-                       uint64_t npages)
+int kvm_slot_tell_kernel(KvmVm *vm, const KvmSlot *slot, uint32_t flags,
+                         uint64_t npages)
 {
     struct kvm_userspace_memory_region r = {
         .slot = slot->id,
@@ -200,8 +177,8 @@ static int tell_kernel(KvmVm *vm, const KvmSlot *slot, uint32_t flags,
     return kvm_vm_ioctl(vm, KVM_SET_USER_MEMORY_REGION, &r);
 }
 
-static void error_set_slot(const KvmSlot *slot, const char *what, int ret,
-                           Error **errp)
+void kvm_slot_set_error(const KvmSlot *slot, const char *what, int ret,
+                        Error **errp)
 {
     if (!errp || *errp) {
         return; /* the first one counts */
@@ -263,9 +240,9 @@ static bool make_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
         slot_free(slot);
         return false;
     }
-    ret = tell_kernel(s->vm, slot, slot->flags, slot->npages);
+    ret = kvm_slot_tell_kernel(s->vm, slot, slot->flags, slot->npages);
     if (ret < 0) {
-        error_set_slot(slot, "take", ret, errp);
+        kvm_slot_set_error(slot, "take", ret, errp);
         slot_free(slot);
         return false;
     }
@@ -282,9 +259,9 @@ static bool remove_slot(KvmSlots *s, KvmSlot *slot, Error **errp)
     int ret;
 
     call_gone(s, slot);
-    ret = tell_kernel(s->vm, slot, 0, 0);
+    ret = kvm_slot_tell_kernel(s->vm, slot, 0, 0);
     if (ret < 0) {
-        error_set_slot(slot, "give up", ret, errp);
+        kvm_slot_set_error(slot, "give up", ret, errp);
         call_made(s, slot); /* it is still there */
         return false;
     }
@@ -361,8 +338,8 @@ static void compare(const KvmSlots *s, GPtrArray *wanted, GPtrArray *gone)
     guint i = 0, k = 0;
 
     while (i < s->slots->len || k < wanted->len) {
-        KvmSlot *old = i < s->slots->len ? slot_at(s->slots, i) : NULL;
-        KvmSlot *new = k < wanted->len ? slot_at(wanted, k) : NULL;
+        KvmSlot *old = i < s->slots->len ? kvm_slot_at(s->slots, i) : NULL;
+        KvmSlot *new = k < wanted->len ? kvm_slot_at(wanted, k) : NULL;
 
         if (old && new &&same_slot(old, new)) {
             slot_free(new);
@@ -400,9 +377,9 @@ static bool any_overlap(const GPtrArray *a, const GPtrArray *b)
     guint i = 0, k = 0;
 
     while (i < a->len && k < b->len) {
-        if (is_before(slot_at(a, i), slot_at(b, k))) {
+        if (is_before(kvm_slot_at(a, i), kvm_slot_at(b, k))) {
             i++;
-        } else if (is_before(slot_at(b, k), slot_at(a, i))) {
+        } else if (is_before(kvm_slot_at(b, k), kvm_slot_at(a, i))) {
             k++;
         } else {
             return true;
@@ -414,7 +391,7 @@ static bool any_overlap(const GPtrArray *a, const GPtrArray *b)
 static bool any_logged(const GPtrArray *a)
 {
     for (guint i = 0; i < a->len; i++) {
-        if (kvm_slot_is_logged(slot_at(a, i))) {
+        if (kvm_slot_is_logged(kvm_slot_at(a, i))) {
             return true;
         }
     }
@@ -442,10 +419,10 @@ bool kvm_slots_apply(KvmVm *vm, const GArray *layout, Error **errp)
     pthread_rwlock_wrlock(&s->lock);
     s->stats.gate_closed += gate;
     for (guint i = 0; i < gone->len; i++) {
-        ok &= remove_slot(s, slot_at(gone, i), errp);
+        ok &= remove_slot(s, kvm_slot_at(gone, i), errp);
     }
     for (guint i = 0; i < wanted->len; i++) {
-        ok &= make_slot(s, slot_at(wanted, i), errp);
+        ok &= make_slot(s, kvm_slot_at(wanted, i), errp);
     }
     reindex(s);
     pthread_rwlock_unlock(&s->lock);
@@ -465,247 +442,11 @@ void kvm_slots_set_hooks(KvmVm *vm, const KvmSlotHooks *hooks)
 
     pthread_rwlock_wrlock(&s->lock);
     for (guint i = 0; i < s->slots->len; i++) {
-        call_gone(s, slot_at(s->slots, i));
+        call_gone(s, kvm_slot_at(s->slots, i));
     }
     s->hooks = hooks ? hooks : &no_hooks;
     for (guint i = 0; i < s->slots->len; i++) {
-        call_made(s, slot_at(s->slots, i));
+        call_made(s, kvm_slot_at(s->slots, i));
     }
     pthread_rwlock_unlock(&s->lock);
-}
-
-/* ---- logging ---- */
-
-static void call_log_changed(KvmSlots *s, KvmSlot *slot, bool on)
-{
-    if (s->hooks->log_changed) {
-        s->hooks->log_changed(s->vm, slot, on);
-    }
-}
-
-static bool set_slot_logging(KvmSlots *s, KvmSlot *slot, bool on, Error **errp)
-{
-    uint32_t flags = on ? slot->flags | KVM_MEM_LOG_DIRTY_PAGES
-                        : slot->flags & ~KVM_MEM_LOG_DIRTY_PAGES;
-    int ret = 0;
-
-    if (on) {
-        call_log_changed(s, slot, true);
-    }
-    if (on || !s->frozen) {
-        ret = tell_kernel(s->vm, slot, flags, slot->npages);
-    }
-    if (ret < 0) {
-        error_set_slot(slot, on ? "log writes to" : "stop logging writes to",
-                       ret, errp);
-        if (on) {
-            call_log_changed(s, slot, false);
-        }
-        return false;
-    }
-    slot->flags = flags;
-    s->stats.log_toggles++;
-    trace_kvm_slot_logging(slot->id, on);
-    if (!on) {
-        call_log_changed(s, slot, false);
-    }
-    return true;
-}
-
-/* Those of @blocks whose state is not yet @on, and their slots. */
-static GHashTable *blocks_to_change(const KvmSlots *s, RAMBlock *const *blocks,
-                                    size_t nr_blocks, bool on)
-{
-    GHashTable *set = g_hash_table_new(NULL, NULL);
-
-    for (size_t i = 0; i < nr_blocks; i++) {
-        if (g_hash_table_contains(s->logged, blocks[i]) != on) {
-            g_hash_table_add(set, blocks[i]);
-        }
-    }
-    return set;
-}
-
-static void remember_logged(KvmSlots *s, GHashTable *blocks, bool on)
-{
-    GHashTableIter it;
-    gpointer rb;
-
-    g_hash_table_iter_init(&it, blocks);
-    while (g_hash_table_iter_next(&it, &rb, NULL)) {
-        if (on) {
-            g_hash_table_add(s->logged, qemu_ram_ref(rb));
-        } else {
-            g_hash_table_remove(s->logged, rb);
-            qemu_ram_unref(rb);
-        }
-    }
-}
-
-bool kvm_slots_set_logging(KvmVm *vm, RAMBlock *const *blocks, size_t nr_blocks,
-                           bool on, Error **errp)
-{
-    ERRP_GUARD();
-    KvmSlots *s = vm->slots;
-    g_autoptr(GHashTable) set = NULL;
-    bool ok = true;
-    guint i;
-
-    if (on) {
-        kvm_fault_tracking_begins();
-    }
-    pthread_rwlock_wrlock(&s->lock);
-    set = blocks_to_change(s, blocks, nr_blocks, on);
-    for (i = 0; i < s->slots->len && (ok || !on); i++) {
-        KvmSlot *slot = slot_at(s->slots, i);
-
-        if (!slot->readonly && kvm_slot_is_logged(slot) != on &&
-            g_hash_table_contains(set, slot->rb)) {
-            ok &= set_slot_logging(s, slot, on, errp);
-        }
-    }
-    if (ok || !on) {
-        remember_logged(s, set, on);
-    } else {
-        /* None of them, then. What cannot be undone is logged in vain. */
-        while (i-- > 0) {
-            KvmSlot *slot = slot_at(s->slots, i);
-
-            if (kvm_slot_is_logged(slot) &&
-                g_hash_table_contains(set, slot->rb)) {
-                set_slot_logging(s, slot, false, NULL);
-            }
-        }
-    }
-    pthread_rwlock_unlock(&s->lock);
-    return ok;
-}
-
-void kvm_slots_freeze(KvmVm *vm, bool on)
-{
-    pthread_rwlock_wrlock(&vm->slots->lock);
-    vm->slots->frozen = on;
-    pthread_rwlock_unlock(&vm->slots->lock);
-}
-
-/* ---- walks ---- */
-
-/* First in by_block that could show [first, …) of @rb. */
-static guint first_candidate(const KvmSlots *s, const RAMBlock *rb,
-                             uint64_t first)
-{
-    uint64_t from = first > s->longest ? first - s->longest : 0;
-    guint lo = 0, hi = s->by_block->len;
-
-    while (lo < hi) {
-        guint mid = lo + (hi - lo) / 2;
-
-        if (compare_block(slot_at(s->by_block, mid), rb, from) < 0) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo;
-}
-
-static void walk_block(KvmSlots *s, RAMBlock *rb, uint64_t first, uint64_t end,
-                       bool logged_only, KvmSlotPartFunc *fn, void *opaque)
-{
-    for (guint i = first_candidate(s, rb, first); i < s->by_block->len; i++) {
-        KvmSlot *slot = slot_at(s->by_block, i);
-        uint64_t from = MAX(first, slot->rb_page);
-        uint64_t to = MIN(end, slot->rb_page + slot->npages);
-
-        if (slot->rb != rb || slot->rb_page >= end) {
-            break;
-        }
-        if (from < to && (!logged_only || kvm_slot_is_logged(slot))) {
-            KvmSlotPart part = { .slot = slot,
-                                 .slot_page = from - slot->rb_page,
-                                 .rb_page = from,
-                                 .npages = to - from };
-
-            fn(s->vm, &part, opaque);
-        }
-    }
-}
-
-static void walk_all(KvmSlots *s, bool logged_only, KvmSlotPartFunc *fn,
-                     void *opaque)
-{
-    for (guint i = 0; i < s->slots->len; i++) {
-        KvmSlot *slot = slot_at(s->slots, i);
-        KvmSlotPart part = { .slot = slot,
-                             .rb_page = slot->rb_page,
-                             .npages = slot->npages };
-
-        if (!logged_only || kvm_slot_is_logged(slot)) {
-            fn(s->vm, &part, opaque);
-        }
-    }
-}
-
-void kvm_slots_foreach_range(KvmVm *vm, RAMBlock *rb, ram_addr_t start,
-                             ram_addr_t length, bool logged_only,
-                             KvmSlotPartFunc *fn, void *opaque)
-{
-    KvmSlots *s = vm->slots;
-
-    pthread_rwlock_rdlock(&s->lock);
-    if (!rb) {
-        walk_all(s, logged_only, fn, opaque);
-    } else if (length) {
-        walk_block(s, rb, start / page_size(),
-                   DIV_ROUND_UP(start + length, page_size()), logged_only, fn,
-                   opaque);
-    }
-    pthread_rwlock_unlock(&s->lock);
-}
-
-unsigned kvm_slots_count(KvmVm *vm, bool logged_only)
-{
-    KvmSlots *s = vm->slots;
-    unsigned n = 0;
-
-    pthread_rwlock_rdlock(&s->lock);
-    for (guint i = 0; i < s->slots->len; i++) {
-        n += !logged_only || kvm_slot_is_logged(slot_at(s->slots, i));
-    }
-    pthread_rwlock_unlock(&s->lock);
-    return n;
-}
-
-bool kvm_slots_find(KvmVm *vm, uint32_t id, uint64_t page, KvmSlotPart *part)
-{
-    KvmSlots *s = vm->slots;
-    unsigned space = id >> 16;
-    KvmSlot *slot = NULL;
-
-    id &= UINT16_MAX;
-    pthread_rwlock_rdlock(&s->lock);
-    if (space < KVM_MAX_SPACES && id < s->by_id[space]->len) {
-        slot = slot_at(s->by_id[space], id);
-    }
-    if (slot && page < slot->npages) {
-        *part = (KvmSlotPart){ .slot = slot,
-                               .slot_page = page,
-                               .rb_page = slot->rb_page + page,
-                               .npages = slot->npages - page };
-    } else {
-        slot = NULL;
-    }
-    pthread_rwlock_unlock(&s->lock);
-    return slot != NULL;
-}
-
-KvmSlotStats kvm_slots_stats(KvmVm *vm)
-{
-    KvmSlots *s = vm->slots;
-    KvmSlotStats stats;
-
-    pthread_rwlock_rdlock(&s->lock);
-    stats = s->stats;
-    pthread_rwlock_unlock(&s->lock);
-    return stats;
 }

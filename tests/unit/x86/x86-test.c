@@ -38,9 +38,28 @@ X86CPU *x86_test_cpu_new(const char *option)
     return cpu;
 }
 
-GBytes *x86_test_data(const char *name)
+static char *data_path(const char *name)
 {
     g_autofree char *path = g_build_filename(TEST_DATA_DIR, name, NULL);
+
+    return g_file_test(path, G_FILE_TEST_EXISTS) ? g_steal_pointer(&path)
+                                                 : g_strdup(name);
+}
+
+bool x86_test_has_data(void)
+{
+    g_autofree char *path = data_path("i8259-0.bin");
+
+    if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
+        g_test_skip("the files of tests/unit/x86/data are not here");
+        return false;
+    }
+    return true;
+}
+
+GBytes *x86_test_data(const char *name)
+{
+    g_autofree char *path = data_path(name);
     g_autoptr(GError) err = NULL;
     char *text;
     gsize len;

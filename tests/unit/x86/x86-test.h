@@ -18,7 +18,10 @@ X86CPU *x86_test_cpu_make(const char *option);
 /* And realized, by the next index; the BQL is held. */
 X86CPU *x86_test_cpu_new(const char *option);
 
+/* Of the folder beside this, or of the current one (tests/rig). */
 GBytes *x86_test_data(const char *name);
+/* False, and the test is skipped: they are in neither. */
+bool x86_test_has_data(void);
 GByteArray *x86_test_save(const VMStateDescription *vmsd, void *opaque);
 bool x86_test_load(const VMStateDescription *vmsd, void *opaque,
                    const void *data, size_t len, size_t *taken, Error **errp);
