@@ -92,9 +92,19 @@ static bool is_still_ours(void)
     return runstate_check(RUN_STATE_FINISH_MIGRATE);
 }
 
+/* A `stop` of the user's may have come while it stood still already. BQL. */
+static void obey_stop(MigrationState *s)
+{
+    if (runstate_is_live(s->old_state) && vm_stop_is_wanted()) {
+        s->old_state = RUN_STATE_PAUSED;
+        global_state_store(s->old_state);
+    }
+}
+
 /* The guest as it was before it was stopped. BQL. */
 static void give_back(MigrationState *s)
 {
+    obey_stop(s);
     if (runstate_is_live(s->old_state)) {
         vm_start();
     } else {
@@ -330,6 +340,7 @@ static QIOChannelBuffer *finish_devices(MigrationState *s, int64_t *t,
     if (!enter_device_state(s, t, errp)) {
         return NULL;
     }
+    obey_stop(s);
     buffer = save_devices(s, errp);
     lap(s, &s->stats.blackout.save_ns, t);
     return buffer;

@@ -15,6 +15,7 @@ static struct {
     _Atomic RunState state; /* written under the BQL, read by any thread */
     bool autostart;         /* guarded by the BQL, like all below */
     bool was_suspended;     /* when it was stopped */
+    bool stop_wanted;       /* see vm_stop_is_wanted() */
     GList *handlers;        /* VMChangeStateEntry, by rising priority */
     VmStopTimes last_stop;
 } vm = { .state = RUN_STATE_PRELAUNCH, .autostart = true };
@@ -198,8 +199,10 @@ static void do_vm_stop(RunState state, bool tell)
     int64_t t0_ns, t1_ns;
 
     if (!runstate_is_live(old)) {
+        vm.stop_wanted |= old == RUN_STATE_FINISH_MIGRATE;
         return;
     }
+    vm.stop_wanted = false;
     vm.was_suspended = old == RUN_STATE_SUSPENDED;
     runstate_set(state);
     t0_ns = get_clock();
@@ -245,6 +248,11 @@ void vm_stop_force_state(RunState state)
 void vm_shutdown(void)
 {
     do_vm_stop(RUN_STATE_SHUTDOWN, false);
+}
+
+bool vm_stop_is_wanted(void)
+{
+    return vm.stop_wanted;
 }
 
 bool vm_get_suspended(void)

@@ -63,6 +63,11 @@ void vm_stop_force_state(RunState state);
  * go, as the VM runs already or sleeps (see vm_get_suspended()). */
 bool vm_prepare_start(void);
 void vm_start(void);
+/*
+ * Has someone called vm_stop() while a migration had the VM stopped? It must not
+ * go on then, here or on the target, if that migration says so. BQL.
+ */
+bool vm_stop_is_wanted(void);
 /* At exit: stop without the event. */
 void vm_shutdown(void);
 /* What vm_stop() took in its parts, for whoever stopped: ns. */

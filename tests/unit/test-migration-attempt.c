@@ -18,6 +18,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/thread.h"
 #include "source.h"
+#include "system/runstate.h"
 
 #define MS INT64_C(1000000)
 #define S  INT64_C(1000000000)
@@ -342,6 +343,27 @@ static void test_called_off(void)
                     <=, info->details->blackout->total);
 }
 
+/* A `stop` during a pause that is called off is not lost. */
+static void test_stop_in_it(void)
+{
+    g_autoptr(MigrationInfo) info = NULL;
+
+    begin(1000, 0);
+    while (!atomic_load(&w.in_pause)) {
+        main_loop_iterate(false);
+        bql_unlock();
+        g_usleep(50);
+        bql_lock();
+    }
+    vm_stop(RUN_STATE_PAUSED); /* as the command does */
+    /* The guest writes no more: the rounds end, with no pause to be watched. */
+    set_limits(0, 0, 10000);
+    g_assert_cmpint(run_to_end(), ==, MIGRATION_STATUS_COMPLETED);
+    g_assert_cmpuint(atomic_load(&w.resumed), ==, 0);
+    g_assert_cmpint(migrate_get_current()->old_state, ==, RUN_STATE_PAUSED);
+    info = end(MIGRATION_STATUS_COMPLETED);
+}
+
 static void test_promised(void)
 {
     g_autoptr(MigrationInfo) info = NULL;
@@ -398,6 +420,7 @@ int main(int argc, char **argv)
     g_test_add_func("/attempt/loss-share", test_loss_share);
     g_test_add_func("/attempt/ends", test_ends);
     g_test_add_func("/attempt/called-off", test_called_off);
+    g_test_add_func("/attempt/stop-in-it", test_stop_in_it);
     g_test_add_func("/attempt/promised", test_promised);
     g_test_add_func("/attempt/cancelled-in-it", test_cancelled_in_it);
     ret = g_test_run();
