@@ -16,6 +16,7 @@
 #include "qemu/osdep.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 
 #include "chardev/char.h"
 #include "cmdline/cmdline.h"
@@ -40,6 +41,9 @@ static bool start_process(Options *o, pid_t parent, Error **errp)
 {
     if (o->daemonize && !daemonize_begin(errp)) {
         return false;
+    }
+    if (o->process_name) {
+        prctl(PR_SET_NAME, o->process_name); /* cut at 15 bytes */
     }
     return start_parent_watch(o, parent, errp) &&
            (!o->pidfile || pidfile_write(o->pidfile, errp)) &&

@@ -64,6 +64,7 @@ typedef struct Options {
     GPtrArray *incoming; /* char *: arguments of -incoming, in order */
     bool stopped;        /* -S */
     char *name;
+    char *process_name; /* of the main thread, as ps shows it */
     uint8_t uuid[16];
     bool uuid_set;
 

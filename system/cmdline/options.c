@@ -81,6 +81,7 @@ void options_free(Options *o)
     g_free(o->qtest);
     g_free(o->qtest_log);
     g_free(o->name);
+    g_free(o->process_name);
     g_free(o->pidfile);
     run_as_free(&o->run_as);
     g_free(o->log_items);

@@ -51,13 +51,14 @@ static bool get_bool(json_object *v, const char *key, bool *out, Error **errp)
 
 static bool parse_name(Options *o, const char *arg, Error **errp)
 {
-    static const char *const known[] = { "guest", "debug-threads", NULL };
+    static const char *const known[] = { "guest", "process", "debug-threads",
+                                         NULL };
     g_autoptr(json_object) v = NULL;
-    json_object *guest;
+    json_object *guest, *process;
     bool debug_threads; /* threads have names always */
 
-    if (!options_merge(&v, arg, "guest", "name options: guest, debug-threads",
-                       errp) ||
+    if (!options_merge(&v, arg, "guest",
+                       "name options: guest, process, debug-threads", errp) ||
         !check_keys(v, known, errp) ||
         !get_bool(v, "debug-threads", &debug_threads, errp)) {
         return false;
@@ -66,6 +67,11 @@ static bool parse_name(Options *o, const char *arg, Error **errp)
     if (guest) {
         g_free(o->name);
         o->name = g_strdup(json_object_get_string(guest));
+    }
+    process = json_object_object_get(v, "process");
+    if (process) {
+        g_free(o->process_name);
+        o->process_name = g_strdup(json_object_get_string(process));
     }
     return true;
 }
@@ -121,8 +127,8 @@ const CmdOption opts_run[] = {
       "file:PATH[,offset=N]; or for migrate-incoming",
       parse_incoming },
     { "uuid", "UUID", "identity of the machine", parse_uuid },
-    { "name", "[guest=]NAME[,debug-threads=on|off]", "name of the guest",
-      parse_name },
+    { "name", "[guest=]NAME[,process=NAME][,debug-threads=on|off]",
+      "name of the guest, and of the process", parse_name },
     { "nodefaults", NULL, "make no devices that were not asked for",
       parse_nodefaults },
     { "nographic", NULL,

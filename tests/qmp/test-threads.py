@@ -117,6 +117,15 @@ def writing_guest(folder):
     return path
 
 
+def name_of_process(binary, folder, table):
+    with Watched(binary, '-M', 'none', '-accel', 'qtest', '-name',
+                 'guest=lamp,process=a-lamp-that-burns') as vm:
+        with open('/proc/%d/comm' % vm.proc.pid, encoding='utf-8') as f:
+            check(f.read() == 'a-lamp-that-bur\n', 'another name')
+        check(vm.cmd('query-name') == {'name': 'lamp'}, 'guest')
+    return set()
+
+
 def idle(binary, folder, table):
     with Watched(binary, '-M', 'none', '-accel', 'qtest', '-cpu',
                  'cortex-a57' if 'aarch64' in binary else 'qemu64',
@@ -211,7 +220,7 @@ def throttled(binary, folder, table):
 def main():
     binary, docs = sys.argv[1:]
     table, seen = table_of(docs), set()
-    cases = [idle, software_engine, kernel_vm, helpers, throttled]
+    cases = [name_of_process, idle, software_engine, kernel_vm, helpers, throttled]
     failed = skipped = 0
     print('1..%d' % (len(cases) + 1))
     for n, case in enumerate(cases, 1):
