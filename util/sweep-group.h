@@ -81,8 +81,11 @@ static GROUP_TARGET SWEEP_INLINE void G(take)(const Sweep *s, uint64_t w,
                                               G(Vec) * v)
 {
     if (s->flags & SWEEP_SRC_KEEP) {
-        /* Pairs with the release of who set the bits. */
-        atomic_thread_fence(memory_order_acquire);
+        /*
+         * Pairs with the release of who set the bits: loads are in order
+         * here, so it is only the compiler that has to be told.
+         */
+        atomic_signal_fence(memory_order_acquire);
     } else if (s->flags & SWEEP_SRC_ATOMIC) {
         G(take_atomic)(&s->src[w], v);
     } else {
