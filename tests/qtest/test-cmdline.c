@@ -36,7 +36,7 @@ static const BadCase bad_cases[] = {
     { "-M none -accel qtest -object nosuch,id=a", { "-object", "nosuch" } },
     { "-M none -accel qtest -object {", { "-object" } },
     { "-M none -accel qtest -uuid 123", { "-uuid 123" } },
-    { "-M none -accel qtest -name a,process=b", { "-name", "process" } },
+    { "-M none -accel qtest -name a,nosuch=b", { "-name", "nosuch" } },
     { "-M none -accel qtest -display gtk", { "-display gtk" } },
     { "-M none -accel qtest -vga std", { "-vga std" } },
     { "-M none -accel qtest -run-with nosuch=on", { "-run-with", "nosuch" } },
