@@ -10,6 +10,7 @@
 #   make check       the whole test suite       make check-quick  its fast part
 #   make check-asan  the suite under address and undefined-behaviour sanitizers
 #   make check-tsan  the suite under the thread sanitizer
+#   make check-locks both programs and all tests by clang, which checks locks
 #   make bench       benchmarks, results in build/bench
 #   make soak        long loops of migrations
 #   make install     programs, manual pages and documentation; DESTDIR= and
@@ -25,7 +26,7 @@ ASAN_ARGS = -Db_sanitize=address,undefined -Db_lundef=false
 TSAN_ARGS = -Db_sanitize=thread -Db_lundef=false
 
 .PHONY: all deps build build-all demo check check-quick check-asan check-tsan
-.PHONY: bench soak install uninstall clean
+.PHONY: check-locks bench soak install uninstall clean
 
 all: build
 
@@ -62,6 +63,10 @@ check-tsan: deps
 	ninja -j$(JOBS) -C build-tsan
 	@scripts/run-tests build-tsan --no-suite style --timeout-multiplier 8
 
+check-locks: deps
+	[ -f build-locks/build.ninja ] || CC=clang BUILD_DIR=build-locks ./configure
+	ninja -j$(JOBS) -C build-locks
+
 bench: build-all
 	@mkdir -p $(BUILD)/bench
 	meson test -C $(BUILD) --benchmark --verbose --num-processes 1
@@ -80,4 +85,4 @@ uninstall:
 	ninja -C $(BUILD) uninstall
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan
+	rm -rf $(BUILD) build-asan build-tsan build-locks

@@ -58,6 +58,7 @@ void batch_land(Batches *bs, Batch *b);
  * Wait, with @lock, until no batch that has taken off by now holds back a page
  * of @range.
  */
-void batch_wait(Batches *bs, QemuMutex *lock, const BatchRange *range);
+void batch_wait(Batches *bs, QemuMutex *lock, const BatchRange *range)
+    TSA_REQUIRES(lock);
 
 #endif /* SYSTEM_DIRTY_BATCH_H */

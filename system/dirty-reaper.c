@@ -127,7 +127,8 @@ static void TSA_NO_CHECK finish_batch_locked(Batch *b)
     land_locked(b);
 }
 
-static void wait_for_batches_locked(const BatchRange *range)
+static void TSA_REQUIRES(dirty_reaper.lock)
+    wait_for_batches_locked(const BatchRange *range)
 {
     batch_wait(&dirty_reaper.batches, &dirty_reaper.lock, range);
 }
@@ -351,7 +352,7 @@ void dirty_reaper_wait_range(RAMBlock *rb, uint64_t first_page,
 }
 
 /* Reap, and let nothing of @r (NULL: of anything) be in flight. */
-static void drain_locked(const ReaperRing *r)
+static void TSA_REQUIRES(dirty_reaper.lock) drain_locked(const ReaperRing *r)
 {
     reap_locked(CAUSE_DRAIN);
     while (r ? r->in_flight : dirty_reaper.batches.in_flight != NULL) {

@@ -110,7 +110,7 @@ static const char *writers_unusable(void)
     return NULL;
 }
 
-static void writers_init(void)
+static void TSA_ACQUIRE(bql) writers_init(void)
 {
     guest_init();
     /* 1: ldr x5, [x1], #8 ; str x4, [x5] ; subs x2, x2, #1 ; b.ne 1b ; wfi */

@@ -136,7 +136,7 @@ static void write_pages(uint64_t n)
     }
 }
 
-static void make_guest(void)
+static void TSA_ACQUIRE(bql) make_guest(void)
 {
     uint64_t total = opt.vcpus * opt.pages_per_vcpu;
     uint8_t *host;
@@ -408,7 +408,7 @@ static bool parse(int argc, char **argv)
            opt.vcpus * opt.pages_per_vcpu * 8 <= GUEST_RAM_BYTES - 4 * MiB;
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     static Result results[ARRAY_SIZE(engines)];
     double t;

@@ -244,7 +244,7 @@ static void measure(uint64_t gib, bool thp)
     drop_big();
 }
 
-static void make_machine(void)
+static void TSA_ACQUIRE(bql) make_machine(void)
 {
     qom_register_types();
     accel_register_types();

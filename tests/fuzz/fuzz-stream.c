@@ -12,7 +12,7 @@
 
 bool fuzz_taken;
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+int TSA_NO_CHECK LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     fuzz_machine_start("-M none -m 1M -nodefaults -S -incoming defer");
     bql_unlock();

@@ -310,7 +310,7 @@ void migration_turn_round(MigrationPair *p)
 
 void migration_set_cap(QTestState *s, const char *cap, bool on)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         s,
         "{'execute':'migrate-set-capabilities','arguments':{'capabilities':"
         "[{'capability':'%s','state':%s}]}}",
@@ -325,7 +325,7 @@ void migration_set_params(QTestState *s, const char *fmt, ...)
     va_start(ap, fmt);
     params = g_strdup_vprintf(fmt, ap);
     va_end(ap);
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         s, "{'execute':'migrate-set-parameters','arguments':{%s}}", params);
 }
 
@@ -403,7 +403,7 @@ void migration_target_listen(MigrationPair *p)
     g_autofree char *uri = listen_uri(p);
 
     if (!t->listen_at_start) {
-        g_autoptr(json_object) r = qtest_qmp_ok(
+        G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
             p->dst, "{'execute':'migrate-incoming','arguments':{'uri':'%s'}}",
             uri);
     }
@@ -490,7 +490,8 @@ static void check_success(MigrationPair *p)
     }
     migration_assert_guest_runs(p, true);
     {
-        g_autoptr(json_object) r = qtest_qmp_ok(p->dst, "{'execute':'stop'}");
+        G_GNUC_UNUSED g_autoptr(json_object)
+            r = qtest_qmp_ok(p->dst, "{'execute':'stop'}");
     }
     migration_check_guest(p, true);
 }

@@ -82,7 +82,7 @@ static json_object *measured(MigrationPair *p)
 
 static json_object *calc(MigrationPair *p, const char *args)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         p->src, "{'execute':'calc-dirty-rate','arguments':{%s}}", args);
 
     return measured(p);
@@ -180,7 +180,7 @@ static void test_beside(MigrationPair *p)
     static const char *const modes[] = { "page-sampling", "dirty-bitmap" };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(modes); i++) {
-        g_autoptr(json_object) r = qtest_qmp_ok(
+        G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
             p->src,
             "{'execute':'calc-dirty-rate','arguments':{'calc-time':%d,"
             "'calc-time-unit':'millisecond','mode':'%s'}}",

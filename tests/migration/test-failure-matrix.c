@@ -87,9 +87,9 @@ static bool is_fault(const Run *r, const char *fault)
 
 static int listening_port(QTestState *dst)
 {
-    g_autoptr(json_object)
-        r = qtest_qmp_ok(dst, "{'execute':'migrate-incoming','arguments':"
-                              "{'uri':'tcp:127.0.0.1:0'}}");
+    g_autoptr(json_object) G_GNUC_UNUSED r = qtest_qmp_ok(
+        dst, "{'execute':'migrate-incoming','arguments':"
+             "{'uri':'tcp:127.0.0.1:0'}}");
     g_autoptr(json_object) q = migration_query(dst);
 
     return atoi(json_path_str(q, "socket-address.0.port"));
@@ -97,7 +97,7 @@ static int listening_port(QTestState *dst)
 
 static void migrate_to(Run *r, int port)
 {
-    g_autoptr(json_object) m = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) m = qtest_qmp_ok(
         r->p->src,
         "{'execute':'migrate','arguments':{'uri':'tcp:127.0.0.1:%d%s'}}", port,
         is_fault(r, "user-timeout") ? ",user-timeout=300" : "");
@@ -162,7 +162,7 @@ static void dirty_all(Run *r)
 
 static void go_on(Run *r)
 {
-    g_autoptr(json_object) c = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) c = qtest_qmp_ok(
         r->p->src, "{'execute':'migrate-continue','arguments':{'state':"
                    "'pre-switchover'}}");
 }
@@ -184,8 +184,8 @@ static void reach_handed_over(Run *r)
 
 static void cancel(Run *r)
 {
-    g_autoptr(json_object)
-        c = qtest_qmp_ok(r->p->src, "{'execute':'migrate_cancel'}");
+    g_autoptr(json_object) G_GNUC_UNUSED c = qtest_qmp_ok(
+        r->p->src, "{'execute':'migrate_cancel'}");
 }
 
 static void reach(Run *r)
@@ -294,7 +294,7 @@ static void assert_answers(QTestState *s)
     gint64 begin_us = g_get_monotonic_time();
 
     for (int i = 0; i < REPLIES; i++) {
-        g_autoptr(json_object) r = migration_query(s);
+        G_GNUC_UNUSED g_autoptr(json_object) r = migration_query(s);
     }
     g_assert_cmpint(g_get_monotonic_time() - begin_us, <,
                     10 * G_USEC_PER_SEC * QTEST_SLOWDOWN);
@@ -418,7 +418,8 @@ static void try_again(Run *r)
         return;
     }
     if (!g_str_equal(r->f->src_guest, "runs")) {
-        g_autoptr(json_object) c = qtest_qmp_ok(p->src, "{'execute':'cont'}");
+        G_GNUC_UNUSED g_autoptr(json_object)
+            c = qtest_qmp_ok(p->src, "{'execute':'cont'}");
 
         qtest_assert_status(p->src, "running");
     }

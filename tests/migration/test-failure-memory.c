@@ -236,11 +236,13 @@ static void test_guest(gconstpointer data)
     qtest_assert_status(p->src, "io-error");
 
     set_size(512);
-    g_autoptr(json_object) c = qtest_qmp_ok(p->src, "{'execute':'cont'}");
+    G_GNUC_UNUSED g_autoptr(json_object)
+        c = qtest_qmp_ok(p->src, "{'execute':'cont'}");
     qtest_assert_status(p->src, "running");
     migration_assert_guest_runs(p, false);
     migration_assert_guest_runs(p, false);
-    g_autoptr(json_object) s = qtest_qmp_ok(p->src, "{'execute':'stop'}");
+    G_GNUC_UNUSED g_autoptr(json_object)
+        s = qtest_qmp_ok(p->src, "{'execute':'stop'}");
     migration_check_guest(p, false);
     qtest_quit(p->src);
     p->src = NULL;

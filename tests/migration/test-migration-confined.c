@@ -107,7 +107,7 @@ static const MigrationTest exec_test = {
 
 static void send_fd(QTestState *s, const char *name, int fd)
 {
-    g_autoptr(json_object) r = qtest_qmp_fds(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_fds(
         s, &fd, 1, "{'execute':'getfd','arguments':{'fdname':'%s'}}", name);
 
     close(fd);
@@ -219,10 +219,11 @@ static const char *const pagemap_machines[][2] = {
 
 static void migrate_to_file(QTestState *s, const char *path)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(s,
-                                            "{'execute':'migrate','arguments':"
-                                            "{'uri':'file:%s'}}",
-                                            path);
+    G_GNUC_UNUSED g_autoptr(json_object)
+        r = qtest_qmp_ok(s,
+                         "{'execute':'migrate','arguments':"
+                         "{'uri':'file:%s'}}",
+                         path);
 
     migration_wait(s, "completed");
 }

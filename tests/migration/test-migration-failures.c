@@ -35,13 +35,13 @@ static void cancel_and_again(MigrationPair *p)
     migration_wait(p->src, "active");
     g_usleep(50000);
     g_autoptr(json_object)
-        c = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+        G_GNUC_UNUSED c = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
     migration_wait(p->src, "cancelled");
     check_threads_left(p->src, "after the cancel");
     qtest_assert_status(p->src, "running");
     /* Cancelling what is over changes nothing. */
-    g_autoptr(json_object)
-        again = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+    g_autoptr(json_object) G_GNUC_UNUSED again = qtest_qmp_ok(
+        p->src, "{'execute':'migrate_cancel'}");
     g_assert_cmpstr(migration_status(p->src), ==, "cancelled");
 
     g_assert_cmpint(qtest_wait_exit(p->dst), ==, 1);
@@ -70,7 +70,7 @@ static void assert_answers(QTestState *s)
     gint64 begin_us = g_get_monotonic_time();
 
     for (int i = 0; i < 50; i++) {
-        g_autoptr(json_object) r = migration_query(s);
+        G_GNUC_UNUSED g_autoptr(json_object) r = migration_query(s);
     }
     g_assert_cmpint(g_get_monotonic_time() - begin_us, <,
                     2000000 * QTEST_SLOWDOWN);
@@ -84,7 +84,7 @@ static void hold_target_still(MigrationPair *p)
     assert_answers(p->src);
     g_assert_cmpstr(migration_status(p->src), ==, "active");
     g_autoptr(json_object)
-        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+        G_GNUC_UNUSED r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
     migration_wait(p->src, "cancelled");
     qtest_assert_status(p->src, "running");
     qtest_signal(p->dst, SIGCONT);
@@ -205,7 +205,8 @@ static void try_again_after_the_end(MigrationPair *p)
             p->src, "{'execute':'migrate','arguments':{'uri':'unix:/x'}}");
     }
     /* ... but a user may know better. */
-    g_autoptr(json_object) r = qtest_qmp_ok(p->src, "{'execute':'cont'}");
+    G_GNUC_UNUSED g_autoptr(json_object)
+        r = qtest_qmp_ok(p->src, "{'execute':'cont'}");
     qtest_assert_status(p->src, "running");
 }
 
@@ -223,11 +224,11 @@ static void change_blocks(MigrationPair *p)
     no_more = qtest_qmp_fail(p->src, create);
     g_assert_nonnull(strstr(no_more, "while a migration is under way"));
     no_less = qtest_qmp_fail(p->src, delete);
-    g_autoptr(json_object)
-        cancel = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+    g_autoptr(json_object) G_GNUC_UNUSED cancel = qtest_qmp_ok(
+        p->src, "{'execute':'migrate_cancel'}");
     migration_wait(p->src, "cancelled");
-    g_autoptr(json_object) made = qtest_qmp_ok(p->src, create);
-    g_autoptr(json_object) gone = qtest_qmp_ok(p->src, delete);
+    G_GNUC_UNUSED g_autoptr(json_object) made = qtest_qmp_ok(p->src, create);
+    G_GNUC_UNUSED g_autoptr(json_object) gone = qtest_qmp_ok(p->src, delete);
     qtest_kill(p->dst);
     p->dst = NULL;
 }
@@ -271,7 +272,7 @@ static void test_no_channel(void)
         g_assert_cmpuint(strlen(err), >, 5);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
-        g_autoptr(json_object) r = qtest_qmp(
+        G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp(
             s, "{'execute':'migrate','arguments':{'uri':'%s'}}", later[i]);
         g_autoptr(json_object) q = NULL;
 
@@ -280,7 +281,8 @@ static void test_no_channel(void)
         g_assert_nonnull(json_path_str(q, "error-desc"));
         qtest_assert_status(s, "running");
     }
-    g_autofree char *neither = qtest_qmp_fail(s, "{'execute':'migrate'}");
+    G_GNUC_UNUSED g_autofree char *neither = qtest_qmp_fail(
+        s, "{'execute':'migrate'}");
     qtest_quit(s);
 }
 
@@ -292,7 +294,7 @@ static void test_exit_on_error_off(void)
     g_autofree char *again = NULL;
 
     g_assert_true(g_file_set_contents(path, "QEVMjunk", 8, NULL));
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         s,
         "{'execute':'migrate-incoming','arguments':{'uri':'file:%s',"
         "'exit-on-error':false}}",

@@ -108,7 +108,7 @@ static void cancel_then_again(MigrationPair *p)
 {
     migration_wait_pass(p->src, 2);
     g_autoptr(json_object)
-        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+        G_GNUC_UNUSED r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
     migration_wait(p->src, "cancelled");
     migration_assert_guest_runs(p, false);
     qtest_assert_status(p->src, "running");
@@ -157,7 +157,8 @@ static const MigrationTest kill_test = {
 /* A paused guest goes over paused. */
 static void pause_it(MigrationPair *p)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(p->src, "{'execute':'stop'}");
+    G_GNUC_UNUSED g_autoptr(json_object)
+        r = qtest_qmp_ok(p->src, "{'execute':'stop'}");
 }
 
 static void target_is_paused(MigrationPair *p)
@@ -166,7 +167,8 @@ static void target_is_paused(MigrationPair *p)
     migration_wait(p->dst, "completed");
     qtest_assert_status(p->dst, "paused");
     migration_check_guest(p, true);
-    g_autoptr(json_object) r = qtest_qmp_ok(p->dst, "{'execute':'cont'}");
+    G_GNUC_UNUSED g_autoptr(json_object)
+        r = qtest_qmp_ok(p->dst, "{'execute':'cont'}");
     migration_assert_guest_runs(p, true);
 }
 
@@ -203,7 +205,7 @@ static void cancel_stopped(MigrationPair *p)
     qtest_assert_status(p->src, "finish-migrate");
     migration_check_guest(p, false);
     g_autoptr(json_object)
-        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+        G_GNUC_UNUSED r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
     migration_wait(p->src, "cancelled");
     migration_assert_guest_runs(p, false);
 
@@ -302,7 +304,7 @@ static bool cancel_somewhere(MigrationPair *p)
     migration_go(p);
     g_usleep(g_test_rand_int_range(0, 60000));
     g_autoptr(json_object)
-        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+        G_GNUC_UNUSED r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
     while (!g_str_equal(status = migration_status(p->src), "cancelled") &&
            !g_str_equal(status, "completed")) {
         g_usleep(500);
@@ -362,10 +364,10 @@ static void run_loop(const MigrationTest *tests, unsigned n)
         migration_wait(p->dst, "completed");
         migration_assert_guest_runs(p, true);
         g_autoptr(json_object)
-            stop = qtest_qmp_ok(p->dst, "{'execute':'stop'}");
+            G_GNUC_UNUSED stop = qtest_qmp_ok(p->dst, "{'execute':'stop'}");
         migration_check_guest(p, true);
         g_autoptr(json_object)
-            cont = qtest_qmp_ok(p->dst, "{'execute':'cont'}");
+            G_GNUC_UNUSED cont = qtest_qmp_ok(p->dst, "{'execute':'cont'}");
 
         migration_turn_round(p);
     }

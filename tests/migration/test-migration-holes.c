@@ -170,7 +170,7 @@ static void sides_free(Sides *s)
 
 static void listen_there(Sides *s)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         s->dst,
         "{'execute':'migrate-incoming','arguments':{'uri':'unix:%s/sock'}}",
         s->dir);
@@ -178,7 +178,7 @@ static void listen_there(Sides *s)
 
 static void go(Sides *s)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         s->src, "{'execute':'migrate','arguments':{'uri':'unix:%s/sock'}}",
         s->dir);
 }
@@ -196,7 +196,7 @@ static void run(Sides *s)
 static char *dump(Sides *s, QTestState *q, const char *name)
 {
     char *path = g_strdup_printf("%s/%s", s->dir, name);
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         q,
         "{'execute':'pmemsave','arguments':{'val':0,'size':%" PRIu64
         ",'filename':'%s'}}",
@@ -526,7 +526,7 @@ static void test_retry(void)
 
 static void migrate_file(QTestState *q, const char *command, const char *uri)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         q, "{'execute':'%s','arguments':{'uri':'%s'}}", command, uri);
 
     migration_wait(q, "completed");

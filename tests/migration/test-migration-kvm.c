@@ -19,7 +19,8 @@ static const char *const caps_return_path[] = { "return-path", NULL };
 
 static void qmp(QTestState *s, const char *command)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(s, "{'execute':'%s'}", command);
+    G_GNUC_UNUSED g_autoptr(json_object)
+        r = qtest_qmp_ok(s, "{'execute':'%s'}", command);
 }
 
 /* ------------------------------------------------------------- clocks */

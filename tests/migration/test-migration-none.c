@@ -106,9 +106,9 @@ static void test_fd(void)
     migration_start_source(p);
     migration_set_cap(p->src, "return-path", true);
     g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
-    g_autoptr(json_object) r1 = qtest_qmp_fds(
+    G_GNUC_UNUSED g_autoptr(json_object) r1 = qtest_qmp_fds(
         p->src, &fds[0], 1, "{'execute':'getfd','arguments':{'fdname':'out'}}");
-    g_autoptr(json_object) r2 = qtest_qmp_fds(
+    G_GNUC_UNUSED g_autoptr(json_object) r2 = qtest_qmp_fds(
         p->dst, &fds[1], 1, "{'execute':'getfd','arguments':{'fdname':'in'}}");
     close(fds[0]);
     close(fds[1]);
@@ -142,10 +142,10 @@ static void test_channels(void)
                           "{'execute':'migrate-incoming','arguments':"
                           "{'uri':'unix:/x','channels':%s}}",
                           main_channel);
-    g_autoptr(json_object) r1 = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r1 = qtest_qmp_ok(
         p->dst, "{'execute':'migrate-incoming','arguments':{'channels':%s}}",
         main_channel);
-    g_autoptr(json_object) r2 = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r2 = qtest_qmp_ok(
         p->src, "{'execute':'migrate','arguments':{'channels':%s}}",
         main_channel);
     migration_wait(p->src, "completed");
@@ -176,8 +176,8 @@ static void check_events(MigrationPair *p)
 
     expect_events(p->src, src);
     expect_events(p->dst, dst);
-    g_autoptr(json_object) stop = qtest_event(p->src, "STOP");
-    g_autoptr(json_object) resume = qtest_event(p->dst, "RESUME");
+    G_GNUC_UNUSED g_autoptr(json_object) stop = qtest_event(p->src, "STOP");
+    G_GNUC_UNUSED g_autoptr(json_object) resume = qtest_event(p->dst, "RESUME");
     qtest_assert_status(p->src, "postmigrate");
     qtest_assert_status(p->dst, "running");
 }
@@ -257,12 +257,12 @@ static void continue_it(MigrationPair *p)
     migration_wait(p->src, "pre-switchover");
     expect_events(p->src, src);
     qtest_assert_status(p->src, "finish-migrate");
-    g_autofree char *wrong = qtest_qmp_fail(
+    G_GNUC_UNUSED g_autofree char *wrong = qtest_qmp_fail(
         p->src, "{'execute':'migrate-continue','arguments':"
                 "{'state':'device'}}");
-    g_autoptr(json_object)
-        r = qtest_qmp_ok(p->src, "{'execute':'migrate-continue','arguments':"
-                                 "{'state':'pre-switchover'}}");
+    g_autoptr(json_object) G_GNUC_UNUSED r = qtest_qmp_ok(
+        p->src, "{'execute':'migrate-continue','arguments':"
+                "{'state':'pre-switchover'}}");
 }
 
 static const MigrationTest pause_test = {
@@ -279,10 +279,10 @@ static void cancel_paused(MigrationPair *p)
 
     migration_wait(p->src, "pre-switchover");
     g_autoptr(json_object)
-        r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
+        G_GNUC_UNUSED r = qtest_qmp_ok(p->src, "{'execute':'migrate_cancel'}");
     migration_wait(p->src, "cancelled");
     expect_events(p->src, src);
-    g_autoptr(json_object) resume = qtest_event(p->src, "RESUME");
+    G_GNUC_UNUSED g_autoptr(json_object) resume = qtest_event(p->src, "RESUME");
     qtest_assert_status(p->src, "running");
 }
 

@@ -106,7 +106,7 @@ static void end_pair(MigrationPair *p)
 
 static void migrate_uri(QTestState *s, const char *command, const char *uri)
 {
-    g_autoptr(json_object) r = qtest_qmp_ok(
+    G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
         s, "{'execute':'%s','arguments':{'uri':'%s'}}", command, uri);
 }
 

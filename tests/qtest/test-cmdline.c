@@ -135,8 +135,8 @@ static const char *const good_args[] = {
     "-M none -sandbox off,spawn=deny",
     "-M none -sandbox on",
     "-M none -sandbox enable=on,obsolete=allow",
-    "-M none -sandbox on,obsolete=deny,elevateprivileges=deny,spawn=deny,"
-    "resourcecontrol=deny",
+    ("-M none -sandbox on,obsolete=deny,elevateprivileges=deny,spawn=deny,"
+     "resourcecontrol=deny"),
     "-M none -no-reboot -no-shutdown",
     "-M none -only-migratable",
     "-M none -run-with exit-with-parent=on",

@@ -46,7 +46,7 @@ static void test_user(void)
 {
     static const char *const uids = "65534\t65534\t65534\t65534";
     QTestState *s;
-    g_autofree char *root = NULL;
+    G_GNUC_UNUSED g_autofree char *root = NULL;
 
     if (!is_root()) {
         return;
@@ -80,7 +80,7 @@ static void test_named_user(void)
 
 static void test_user_fails(void)
 {
-    g_autofree char *dir = NULL, *line = NULL, *err = NULL;
+    G_GNUC_UNUSED g_autofree char *dir = NULL, *line = NULL, *err = NULL;
     char *argv[] = { (char *)"sh", (char *)"-c", NULL, NULL };
     int status;
 

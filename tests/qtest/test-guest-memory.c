@@ -302,7 +302,7 @@ static void assert_refused(QTestState *s, const char *path, const char *what)
 
 static void test_own_ram(void)
 {
-    g_autofree char *content = NULL, *err = NULL, *fdset = NULL;
+    G_GNUC_UNUSED g_autofree char *content = NULL, *err = NULL, *fdset = NULL;
     g_autofree char *ram = make_ram_file("own", &content);
     g_autofree char *sym = in_dir("sym"), *hard = in_dir("hard");
     g_autofree char *twisted = g_strdup_printf("%s/./own", dir);

@@ -97,7 +97,7 @@ static const AccelOps fake_ops = { .create_vcpu_thread = fake_create_thread };
 
 /* ---- for tests ---- */
 
-void fake_cpus_init(unsigned n)
+void TSA_ACQUIRE(bql) fake_cpus_init(unsigned n)
 {
     qom_register_types();
     cpu_register_types();

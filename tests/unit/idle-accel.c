@@ -8,7 +8,7 @@
 #include "qom/object.h"
 #include "system/accel-ops.h"
 
-static void *idle_vcpu_thread(void *opaque)
+static void TSA_REQUIRES(bql) * idle_vcpu_thread(void *opaque)
 {
     CPUState *cpu = opaque;
 
@@ -30,7 +30,7 @@ static bool create_idle_thread(CPUState *cpu, Error **errp)
 
 static const AccelOps idle_ops = { .create_vcpu_thread = create_idle_thread };
 
-void idle_accel_init(void)
+void TSA_ACQUIRE(bql) idle_accel_init(void)
 {
     main_loop_init();
     qom_register_types();

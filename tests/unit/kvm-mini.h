@@ -19,6 +19,7 @@
 #define TESTS_UNIT_KVM_MINI_H
 
 #include "kvm-int.h"
+#include "qemu/main-loop.h"
 #include "system/memory.h"
 
 #define MINI_CODE       UINT64_C(0x10000)

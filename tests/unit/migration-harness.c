@@ -101,7 +101,7 @@ void migration_listener_free(MigrationListener *listener)
 
 struct HarnessRam t;
 
-void set_up(void)
+void TSA_ACQUIRE(bql) set_up(void)
 {
     SystemMachineInfo *machine = machine_info_for_update();
 
@@ -141,7 +141,7 @@ MigrationStatus status_now(void)
     return info->status;
 }
 
-MigrationStatus run_until(MigrationStatus want)
+MigrationStatus TSA_REQUIRES(bql) run_until(MigrationStatus want)
 {
     int64_t end_ns = get_clock() + INT64_C(20000000000);
 
@@ -155,7 +155,7 @@ MigrationStatus run_until(MigrationStatus want)
     return status_now();
 }
 
-MigrationStatus run_to_end(void)
+MigrationStatus TSA_REQUIRES(bql) run_to_end(void)
 {
     return run_until(MIGRATION_STATUS_COMPLETED);
 }

@@ -254,7 +254,7 @@ static void test_users_do_not_meet(void)
     qemu_ram_free(rb);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

@@ -825,7 +825,7 @@ static void test_display_log(void)
     dirty_tracker_select(&dirty_tracker_null, &error_abort);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

@@ -461,7 +461,7 @@ static void run(gconstpointer i)
     tests[GPOINTER_TO_UINT(i)].func();
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

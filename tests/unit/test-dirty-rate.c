@@ -164,7 +164,7 @@ static void test_written_is_for_all(void)
     oracle_end(&o);
 }
 
-static DirtyRateInfo *measured(void)
+static DirtyRateInfo TSA_REQUIRES(bql) * measured(void)
 {
     for (;;) {
         DirtyRateInfo *info = qmp_query_dirty_rate(true, TIME_UNIT_MILLISECOND,
@@ -182,7 +182,7 @@ static DirtyRateInfo *measured(void)
 }
 
 /* va writes the same pages round and round: each counts once. */
-static void test_measure_by_bitmap(void)
+static void TSA_REQUIRES(bql) test_measure_by_bitmap(void)
 {
     uint64_t pages[NR_PAGES];
     DirtyRateInfo *info;
@@ -222,7 +222,7 @@ static void refused(int64_t time, TimeUnit unit, int64_t samples,
     error_free(err);
 }
 
-static void test_ranges(void)
+static void TSA_REQUIRES(bql) test_ranges(void)
 {
     const DirtyRateMeasureMode sampling = DIRTY_RATE_MEASURE_MODE_PAGE_SAMPLING;
     const TimeUnit s = TIME_UNIT_SECOND, ms = TIME_UNIT_MILLISECOND;

@@ -913,7 +913,7 @@ static void test_big_lock_held(void)
     end();
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

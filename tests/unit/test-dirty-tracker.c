@@ -410,7 +410,7 @@ static void test_replace_fails_twice(void)
     end(rb);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

@@ -222,7 +222,7 @@ static void test_refusals(void)
                    "RAM block 'm'");
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qom_register_types();

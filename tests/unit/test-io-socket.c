@@ -612,7 +612,7 @@ static void client_arrived(QIONetListener *l, QIOChannelSocket *sioc,
     }
 }
 
-static void test_listener(void)
+static void TSA_REQUIRES(bql) test_listener(void)
 {
     QIONetListener *l = qio_net_listener_new();
     g_autoptr(SocketAddress) where = socket_parse(
@@ -668,7 +668,7 @@ static void test_listener(void)
     }
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

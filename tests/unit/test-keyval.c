@@ -84,14 +84,14 @@ static void test_help(void)
     bool help;
 
     for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
-        g_autoptr(json_object)
-            v = keyval_parse(asks[i], "type", &help, &error_abort);
+        g_autoptr(json_object) G_GNUC_UNUSED v = keyval_parse(
+            asks[i], "type", &help, &error_abort);
 
         g_assert_true(help);
     }
     {
         g_autoptr(json_object)
-            v = keyval_parse("a=help", NULL, &help, &error_abort);
+            G_GNUC_UNUSED v = keyval_parse("a=help", NULL, &help, &error_abort);
 
         g_assert_false(help);
     }

@@ -839,7 +839,7 @@ static void test_skip(void)
 }
 
 /* @off: kernel-irqchip=off */
-static void make_cpus(bool off)
+static void TSA_ACQUIRE(bql) make_cpus(bool off)
 {
     g_autoptr(json_object) props = json_object_new_object();
 

@@ -254,7 +254,7 @@ static void *rounds_thread(void *opaque)
 }
 
 /* In and out of SMM with rounds at the same time; the other vCPU is busy. */
-static void test_busy(gconstpointer opaque)
+static void TSA_NO_CHECK test_busy(gconstpointer opaque)
 {
     uint64_t pages[40];
     QemuThread rounds;

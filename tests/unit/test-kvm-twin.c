@@ -438,7 +438,7 @@ static void test_skip(void)
     g_test_skip(mini_unusable());
 }
 
-static void make_machine(void)
+static void TSA_ACQUIRE(bql) make_machine(void)
 {
     qom_register_types();
     accel_register_types();

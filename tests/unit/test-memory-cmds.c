@@ -180,7 +180,7 @@ static void test_mtree(void)
     memory_region_destroy(&ram);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

@@ -344,7 +344,7 @@ static void test_register_in_register(void)
     g_string_free(inner.log, TRUE);
 }
 
-static void test_dispatch_takes_bql(void)
+static void TSA_NO_CHECK test_dispatch_takes_bql(void)
 {
     MemoryRegionOps ops = { .read_with_attrs = dev_read,
                             .write_with_attrs = dev_write };
@@ -651,7 +651,7 @@ static void test_change_under_access(void)
     qemu_thread_join(&t.thread);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

@@ -344,7 +344,7 @@ static void test_called_off(void)
 }
 
 /* A `stop` during a pause that is called off is not lost. */
-static void test_stop_in_it(void)
+static void TSA_REQUIRES(bql) test_stop_in_it(void)
 {
     g_autoptr(MigrationInfo) info = NULL;
 
@@ -364,7 +364,7 @@ static void test_stop_in_it(void)
     info = end(MIGRATION_STATUS_COMPLETED);
 }
 
-static void test_promised(void)
+static void TSA_REQUIRES(bql) test_promised(void)
 {
     g_autoptr(MigrationInfo) info = NULL;
 
@@ -388,7 +388,7 @@ static void test_promised(void)
     g_assert_false(atomic_load(&w.in_pause));
 }
 
-static void test_cancelled_in_it(void)
+static void TSA_REQUIRES(bql) test_cancelled_in_it(void)
 {
     g_autoptr(MigrationInfo) info = NULL;
 

@@ -115,7 +115,7 @@ static void test_cut_anywhere(void)
 }
 
 /* The peer stops reading; a cancel gets us out, the guest runs on. */
-static void test_cancel_stalled(void)
+static void TSA_REQUIRES(bql) test_cancel_stalled(void)
 {
     size_t bytes = migrate_well();
 
@@ -139,7 +139,7 @@ static void test_cancel_stalled(void)
     migrate_well();
 }
 
-static void test_cancel_connecting(void)
+static void TSA_REQUIRES(bql) test_cancel_connecting(void)
 {
     fake.never = true;
     go();
@@ -161,7 +161,7 @@ static void test_cancel_connecting(void)
 }
 
 /* A cancel at random moments: ends, and if it was in time the guest runs. */
-static void test_cancel_anytime(void)
+static void TSA_REQUIRES(bql) test_cancel_anytime(void)
 {
     for (int i = 0; i < 60; i++) {
         fake.channel = qio_channel_null_new();
@@ -222,7 +222,7 @@ static QIOChannel *still_channel_new(void)
  * for what it says, the second does not; the guest may run there, so it stays
  * stopped here.
  */
-static void test_cancel_after_hand_over(void)
+static void TSA_REQUIRES(bql) test_cancel_after_hand_over(void)
 {
     fake.channel = still_channel_new();
     go();
@@ -328,7 +328,7 @@ static void hold_bql_if_told(void)
  * After the decision all memory is written again, six times. Each time there
  * is more to send than the limit allows: the guest is not stopped for that.
  */
-static void decision_too_old(bool by_bql)
+static void TSA_REQUIRES(bql) decision_too_old(bool by_bql)
 {
     g_autoptr(MigrationInfo) info = NULL;
     int fds[2];
@@ -363,12 +363,12 @@ static void decision_too_old(bool by_bql)
     revive();
 }
 
-static void test_target_late(void)
+static void TSA_REQUIRES(bql) test_target_late(void)
 {
     decision_too_old(false);
 }
 
-static void test_bql_late(void)
+static void TSA_REQUIRES(bql) test_bql_late(void)
 {
     decision_too_old(true);
 }

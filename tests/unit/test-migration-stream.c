@@ -234,7 +234,7 @@ static void test_bent(void)
          "\x0btest-device\0\0\0\0\0\0\0\4", "at most 3 is known");
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qom_register_types();

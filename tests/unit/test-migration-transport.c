@@ -151,7 +151,7 @@ static void incoming(QIOChannel *ioc, void *opaque)
     end->calls++;
 }
 
-static void wait_for(const End *end)
+static void TSA_REQUIRES(bql) wait_for(const End *end)
 {
     while (!end->calls) {
         main_loop_iterate(true);
@@ -187,7 +187,8 @@ static MigrationConnect *connect_to(const char *uri, End *src)
     return c;
 }
 
-static void assert_connect_fails_at_once(const char *uri, const char *words)
+static void TSA_REQUIRES(bql)
+    assert_connect_fails_at_once(const char *uri, const char *words)
 {
     g_autoptr(MigrationAddress) addr = parse(uri);
     g_autoptr(Error) err = NULL;
@@ -241,7 +242,7 @@ static void remove_temp(const char *dir, const char *path)
     g_assert_cmpint(rmdir(dir), ==, 0);
 }
 
-static void test_tcp(void)
+static void TSA_REQUIRES(bql) test_tcp(void)
 {
     End src = { 0 }, dst = { 0 };
     MigrationListener *l = listen_on("tcp:127.0.0.1:0", &dst);
@@ -265,7 +266,7 @@ static void test_tcp(void)
     end_clear(&src);
 }
 
-static void test_unix(void)
+static void TSA_REQUIRES(bql) test_unix(void)
 {
     g_autofree char *dir = NULL, *path = temp_path(&dir, "s");
     g_autofree char *uri = g_strdup_printf("unix:%s", path);
@@ -287,7 +288,7 @@ static void test_unix(void)
     remove_temp(dir, path);
 }
 
-static void test_exec(void)
+static void TSA_REQUIRES(bql) test_exec(void)
 {
     g_autofree char *dir = NULL, *path = temp_path(&dir, "out");
     g_autofree char *to = g_strdup_printf("exec:sleep 0.1; cat > %s", path);
@@ -316,7 +317,7 @@ static void test_exec(void)
     remove_temp(dir, path);
 }
 
-static void test_exec_ends_without_a_byte(void)
+static void TSA_REQUIRES(bql) test_exec_ends_without_a_byte(void)
 {
     End dst = { 0 };
     MigrationListener *l = listen_on("exec:exit 3", &dst);
@@ -328,7 +329,7 @@ static void test_exec_ends_without_a_byte(void)
     end_clear(&dst);
 }
 
-static void test_fd(void)
+static void TSA_REQUIRES(bql) test_fd(void)
 {
     End src = { 0 }, dst = { 0 };
     MigrationListener *l;
@@ -370,7 +371,7 @@ static void test_fd(void)
     end_clear(&dst);
 }
 
-static void test_fd_failures(void)
+static void TSA_REQUIRES(bql) test_fd_failures(void)
 {
     g_autofree char *path = NULL;
     int file = g_file_open_tmp("transport-XXXXXX", &path, NULL), fds[2];
@@ -398,7 +399,7 @@ static char *contents(const char *path, size_t *len)
     return text;
 }
 
-static void test_file_offset(void)
+static void TSA_REQUIRES(bql) test_file_offset(void)
 {
     g_autofree char *dir = NULL, *path = temp_path(&dir, "f");
     g_autofree char *uri = g_strdup_printf("file:%s,offset=4", path);
@@ -436,7 +437,7 @@ static void test_file_offset(void)
     remove_temp(dir, path);
 }
 
-static void test_file_fdset(void)
+static void TSA_REQUIRES(bql) test_file_fdset(void)
 {
     g_autofree char *dir = NULL, *path = temp_path(&dir, "f");
     g_autofree char *text = NULL;
@@ -458,7 +459,7 @@ static void test_file_fdset(void)
     remove_temp(dir, path);
 }
 
-static void test_file_fifo(void)
+static void TSA_REQUIRES(bql) test_file_fifo(void)
 {
     g_autofree char *dir = NULL, *path = temp_path(&dir, "fifo");
     g_autofree char *uri = g_strdup_printf("file:%s", path);
@@ -488,7 +489,7 @@ static void test_file_fifo(void)
     remove_temp(dir, path);
 }
 
-static void test_file_backing_memory_is_refused(void)
+static void TSA_REQUIRES(bql) test_file_backing_memory_is_refused(void)
 {
     g_autofree char *path = NULL;
     int fd = g_file_open_tmp("transport-XXXXXX", &path, NULL);
@@ -543,7 +544,7 @@ static void test_leaves_host(void)
  * Cancelling.
  */
 
-static void test_cancel(void)
+static void TSA_REQUIRES(bql) test_cancel(void)
 {
     g_autofree char *dir = NULL, *path = temp_path(&dir, "x");
     g_autofree char *file = g_strdup_printf("file:%s", path);
@@ -574,7 +575,7 @@ static void free_at_once(QIOChannel *ioc, void *opaque)
     g_clear_pointer(l, migration_listener_free);
 }
 
-static void test_listener_freed_at_any_time(void)
+static void TSA_REQUIRES(bql) test_listener_freed_at_any_time(void)
 {
     const char *const uris[] = { "tcp:127.0.0.1:0", "exec:exit 0",
                                  "file:/dev/null", "exec:sleep 0.01" };
@@ -600,7 +601,7 @@ static void test_listener_freed_at_any_time(void)
     }
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

@@ -485,7 +485,7 @@ static void test_resize(void)
     qemu_ram_free(fixed);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

@@ -679,7 +679,7 @@ static void test_large(void)
     qemu_ram_free(m.rb);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     bql_lock();

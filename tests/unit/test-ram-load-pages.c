@@ -206,7 +206,7 @@ static void test_end_of_stream(void)
     qemu_ram_free(rb);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

@@ -18,7 +18,7 @@ static void *take_bql(void *opaque)
     return NULL;
 }
 
-static void test_poll_gives_up_bql(void)
+static void TSA_REQUIRES(bql) test_poll_gives_up_bql(void)
 {
     QemuThread thread;
     int n = 0;
@@ -44,7 +44,7 @@ static void append_b(void *opaque)
     main_loop_quit();
 }
 
-static void test_bottom_halves_in_order(void)
+static void TSA_REQUIRES(bql) test_bottom_halves_in_order(void)
 {
     GString *s = g_string_new(NULL);
 
@@ -73,7 +73,7 @@ static void test_timeouts(void)
     qemu_event_destroy(&ev);
 }
 
-int main(int argc, char **argv)
+int TSA_NO_CHECK main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     main_loop_init();

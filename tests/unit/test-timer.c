@@ -41,7 +41,7 @@ static void shot_free(Shot *s)
     g_free(s);
 }
 
-static void run_main_loop_for_ms(int ms)
+static void TSA_REQUIRES(bql) run_main_loop_for_ms(int ms)
 {
     int64_t end_ns = get_clock() + ms * (int64_t)SCALE_MS;
 
@@ -51,7 +51,7 @@ static void run_main_loop_for_ms(int ms)
     }
 }
 
-static void test_realtime(void)
+static void TSA_REQUIRES(bql) test_realtime(void)
 {
     Shot *a = shot_new('a', QEMU_CLOCK_REALTIME);
     Shot *b = shot_new('b', QEMU_CLOCK_REALTIME);
@@ -72,7 +72,7 @@ static void test_realtime(void)
     shot_free(b);
 }
 
-static void test_del(void)
+static void TSA_REQUIRES(bql) test_del(void)
 {
     Shot *a = shot_new('a', QEMU_CLOCK_REALTIME);
 
@@ -97,7 +97,7 @@ static void test_anticipate(void)
 }
 
 /* While the VM is stopped its clock stands still and its timers wait. */
-static void test_virtual_stops(void)
+static void TSA_REQUIRES(bql) test_virtual_stops(void)
 {
     Shot *a = shot_new('a', QEMU_CLOCK_VIRTUAL);
     int64_t stopped_ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
@@ -129,7 +129,7 @@ static void test_virtual_stops(void)
 }
 
 /* From here on the virtual clock is stepped: this test comes last. */
-static void test_manual(void)
+static void TSA_REQUIRES(bql) test_manual(void)
 {
     Shot *a = shot_new('a', QEMU_CLOCK_VIRTUAL);
     Shot *b = shot_new('b', QEMU_CLOCK_VIRTUAL);

@@ -53,7 +53,7 @@ asm(".pushsection .rodata\n"
     "oracle_programs_end:\n"
     ".popsection\n");
 
-void oracle_guest_init(void)
+void TSA_ACQUIRE(bql) oracle_guest_init(void)
 {
     guest_init();
     guest_write(GUEST_CODE_BASE, oracle_programs,

@@ -53,7 +53,7 @@ static void hook(TcgTestPoint point, TcgVcpu *v)
     hold_vcpu_point(point, v);
 }
 
-void oracle_guest_init(void)
+void TSA_ACQUIRE(bql) oracle_guest_init(void)
 {
     guest_init();
     tcg_test_hook = hook;

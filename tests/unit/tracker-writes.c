@@ -323,7 +323,7 @@ static void by_a_device(const TrackerEngine *e)
 }
 
 /* A line to the qtest server, and its answer. */
-static void qtest_line(int fd, const char *line)
+static void TSA_REQUIRES(bql) qtest_line(int fd, const char *line)
 {
     char buf[256];
     size_t have = 0;
@@ -357,7 +357,7 @@ static int qtest_connect(void)
     return fd;
 }
 
-static void by_qtest(const TrackerEngine *e)
+static void TSA_REQUIRES(bql) by_qtest(const TrackerEngine *e)
 {
     static int fd = -1; /* one server per process */
     const uint64_t pages[] = { TEST_FIRST + 50, TEST_FIRST + 52,

@@ -276,7 +276,7 @@ static void test_psci_answers(void)
     }
 }
 
-static void test_psci_on_off(void)
+static void TSA_REQUIRES(bql) test_psci_on_off(void)
 {
     ARMCPU *cpu0, *cpu1;
 
@@ -311,7 +311,7 @@ static void test_psci_on_off(void)
 }
 
 /* A CPU_ON that a reset overtakes must not start the vCPU later. */
-static void test_psci_on_then_reset(void)
+static void TSA_NO_CHECK test_psci_on_then_reset(void)
 {
     ARMCPU *cpu0, *cpu1;
 
