@@ -285,5 +285,6 @@ static void add_tests(void)
 
 int main(int argc, char **argv)
 {
+    qtest_set_leak_check(false);
     return migration_test_main(argc, argv, add_tests);
 }

@@ -33,6 +33,21 @@ const char *qtest_arch(void)
     return dash + 1;
 }
 
+void qtest_set_leak_check(bool on)
+{
+    static char *had;
+    static bool known;
+    g_autofree char *options = NULL;
+
+    if (!known) {
+        had = g_strdup(g_getenv("ASAN_OPTIONS"));
+        known = true;
+    }
+    options = g_strdup_printf("%s%s", had ? had : "",
+                              on ? "" : ":detect_leaks=0");
+    g_setenv("ASAN_OPTIONS", options, true);
+}
+
 bool qtest_has_accel(const char *name)
 {
     g_autofree char *out = NULL;

@@ -88,6 +88,12 @@ const char *qtest_dir(QTestState *s);
  */
 int qtest_run(const char *args, char **out, char **err);
 
+/*
+ * Whether the address sanitizer looks for leaks in children to come (it does).
+ * It does so by a process of its own and by /proc: not where these are denied.
+ */
+void qtest_set_leak_check(bool on);
+
 /* ---- QMP ---- */
 
 /* Send @fmt (JSON with ' for ", %-formatted) and return the whole answer. */

@@ -280,6 +280,7 @@ static void test_async_teardown_user(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    qtest_set_leak_check(false);
     g_test_add_func("/confine/user", test_user);
     g_test_add_func("/confine/named-user", test_named_user);
     g_test_add_func("/confine/user-fails", test_user_fails);
