@@ -155,6 +155,10 @@ class Page:
 
     def type(self, terminal, line, expected):
         deadline = time.monotonic() + SECONDS
+        if line == 'quit':
+            terminal.type('quit\r')
+            check(terminal.proc.wait(SECONDS) == 0, 'the status of quit')
+            return
         while True:
             printed = terminal.enter(self.own(line), SECONDS)
             check('unknown command' not in '\n'.join(printed), printed)
@@ -195,7 +199,8 @@ class Page:
             self.start(*re.split(': *', block.argument, maxsplit=1))
         elif block.argument.startswith('qmp'):
             dialogue(os.path.join(self.folder, 'build/qemu-system-aarch64'),
-                     block.argument[3:].split(), block.lines)
+                     block.argument[3:].split(),
+                     [self.own(line) for line in block.lines])
         elif block.argument.startswith('bytes '):
             with open(self.own(block.argument[6:]), 'rb') as f:
                 compare_bytes(block.lines, f.read())
@@ -214,13 +219,13 @@ class Page:
 
 def like(want, got):
     """@got has what @want shows: "..." is anything, and so are numbers of
-    a timestamp."""
+    a timestamp, and times."""
     if want == '...':
         return True
     if isinstance(want, dict):
         return isinstance(got, dict) and all(
-            k in got and (k == 'timestamp' or like(v, got[k]))
-            for k, v in want.items())
+            k in got and (k == 'timestamp' or k.endswith('-time') or
+                          like(v, got[k])) for k, v in want.items())
     if isinstance(want, list):
         return isinstance(got, list) and len(want) == len(got) and \
             all(map(like, want, got))
@@ -232,14 +237,19 @@ def dialogue(binary, options, lines):
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             text=True)
     try:
-        for line in lines:
+        skip = False
+        for line in re.sub(r'\n +', ' ', '\n'.join(lines)).split('\n'):
             if line.startswith('C: '):
                 proc.stdin.write(line[3:] + '\n')
                 proc.stdin.flush()
             elif line.startswith('S: '):
-                want = json.loads(line[3:].replace('{...}', '"..."'))
+                want = json.loads(line[3:].replace('{...}', '"..."')
+                                  .replace(', ...}', '}'))
                 got = json.loads(proc.stdout.readline())
+                while skip and not like(want, got):
+                    got = json.loads(proc.stdout.readline())
                 check(like(want, got), '%s\nwas: %s' % (line, got))
+            skip = line.strip() == '...'
     finally:
         proc.terminate()
         proc.communicate(timeout=SECONDS)
