@@ -59,6 +59,12 @@ AccelPulse accel_pulse_gsi(int gsi)
     return irq_ops()->pulse_gsi(gsi);
 }
 
+bool accel_pulse_may_be_lost(int gsi)
+{
+    assert(bql_locked());
+    return irq_ops()->pulse_may_be_lost(gsi);
+}
+
 bool accel_irqfd_add(int gsi, int fd, int resample_fd, Error **errp)
 {
     return irq_ops()->irqfd_add

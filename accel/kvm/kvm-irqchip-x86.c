@@ -45,36 +45,70 @@ static bool create_split(KvmVm *vm, Error **errp)
 
 /* ---- a pulse, and what became of it ---- */
 
-/* Does one wait in the PICs? Masked or not. */
-static bool waits_in_pic(KvmVm *vm, unsigned line)
-{
-    struct kvm_irqchip c = { .chip_id = line < 8 ? KVM_IRQCHIP_PIC_MASTER
-                                                 : KVM_IRQCHIP_PIC_SLAVE };
+/* Of the I/O APIC's pins, as they were at the last pulse that went there. BQL. */
+static struct {
+    bool known;
+    uint64_t entry;
+} sent[NR_LINES];
 
-    return line < NR_ISA_LINES && kvm_vm_ioctl(vm, KVM_GET_IRQCHIP, &c) >= 0 &&
-           (c.chip.pic.irr >> line % 8 & 1);
+/* What the guest does not set. */
+#define ENTRY_STATUS (UINT64_C(1) << 12 | UINT64_C(1) << 14)
+
+static struct kvm_irqchip get_chip(KvmVm *vm, unsigned id)
+{
+    struct kvm_irqchip c = { .chip_id = id };
+
+    /* On failure: no interrupt waits, no entry is set. */
+    kvm_vm_ioctl(vm, KVM_GET_IRQCHIP, &c);
+    return c;
+}
+
+static uint64_t entry_of(KvmVm *vm, unsigned line)
+{
+    struct kvm_irqchip c = get_chip(vm, KVM_IRQCHIP_IOAPIC);
+
+    return c.chip.ioapic.redirtbl[line == 0 ? CASCADE_LINE : line].bits &
+           ~ENTRY_STATUS;
 }
 
 /*
  * The kernel says how many controllers took the edge, 0 if those that let it
  * through have one waiting, less if none lets it through; but then the PIC
- * keeps it, unless it has one. A call that fails is made once more, later.
+ * keeps it, unless it has one. Of the I/O APIC it always says that it took it,
+ * though a local APIC that has one waiting does not. A call that fails is made
+ * once more, later.
  */
 static AccelPulse kvm_x86_pulse(int gsi)
 {
     KvmVm *vm = kvm_vm();
-    bool waited = waits_in_pic(vm, gsi);
+    struct kvm_irqchip c = get_chip(vm, gsi < 8 ? KVM_IRQCHIP_PIC_MASTER
+                                                : KVM_IRQCHIP_PIC_SLAVE);
+    const struct kvm_pic_state *pic = &c.chip.pic;
+    uint8_t bit = gsi < NR_ISA_LINES ? 1u << gsi % 8 : 0;
+    int by_pic = bit && !(pic->irr & bit) && !(pic->imr & bit);
     struct kvm_irq_level line = { .irq = gsi, .level = 1 };
+    int took;
 
     if (kvm_vm_ioctl(vm, KVM_IRQ_LINE_STATUS, &line) < 0) {
         return ACCEL_PULSE_WAITS;
     }
     kvm_arch_set_gsi(vm, gsi, 0);
-    if (line.status == 0) {
+    took = (int32_t)line.status;
+    if (took > by_pic) {
+        sent[gsi].known = true;
+        sent[gsi].entry = entry_of(vm, gsi);
+        return ACCEL_PULSE_SENT;
+    }
+    if (took == 0) {
         return ACCEL_PULSE_WAITS;
     }
-    return (int32_t)line.status < 0 && waited ? ACCEL_PULSE_MASKED
-                                              : ACCEL_PULSE_TAKEN;
+    return took < 0 && (pic->irr & bit) ? ACCEL_PULSE_MASKED
+                                        : ACCEL_PULSE_TAKEN;
+}
+
+static bool kvm_x86_pulse_may_be_lost(int gsi)
+{
+    return sent[gsi].known && entry_of(kvm_vm(), gsi) != sent[gsi].entry;
 }
 
 void kvm_arch_complete_ops(AccelOps *ops, KvmIrqchip irqchip)
@@ -84,6 +118,7 @@ void kvm_arch_complete_ops(AccelOps *ops, KvmIrqchip irqchip)
     if (irqchip == KVM_IRQCHIP_ON) {
         irq_ops = *ops->irq;
         irq_ops.pulse_gsi = kvm_x86_pulse;
+        irq_ops.pulse_may_be_lost = kvm_x86_pulse_may_be_lost;
         ops->irq = &irq_ops;
     }
 }

@@ -5,7 +5,8 @@
  *   i8254, version 3: u32 irq_disabled; 3 channels of 32 bytes: i32 count, u16
  *       latched count, 10 u8 in the order of the table below, i64 time of the
  *       load, i64 time of the next tick; i64 that of channel 0 once more
- *   i8254/ferry-flags, version 1, ours, if not 0: u32, 2: the speaker is on
+ *   i8254/ferry-flags, version 1, ours, if not 0: u32, 2: the speaker is on,
+ *       4: the last tick is not acknowledged yet
  *
  * Times are of the virtual clock; -1: none. The next tick is the first that the
  * guest has not got: with more than one owed it is in the past.
@@ -31,6 +32,8 @@
 /* What is older is not wanted by a guest that masks the line. */
 #define MASKED_NS NANOSECONDS_PER_SECOND
 
+/* Nobody will acknowledge it any more. */
+#define FLIGHT_NS (10 * NANOSECONDS_PER_SECOND)
 /* So many owed ticks a stream may bring. */
 #define OWED_MAX 0x10000
 
@@ -43,6 +46,12 @@ enum {
     SPEAKER_OUT = 0x20,
 };
 
+/* Of ferry-flags. */
+enum {
+    FLAG_SPEAKER = 2,
+    FLAG_IN_FLIGHT = 4,
+};
+
 static int64_t clock_now(void)
 {
     return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
@@ -52,13 +61,24 @@ static int64_t clock_now(void)
 
 static void deliver(PitState *s);
 
+/* Has the guest acknowledged one since the last look? */
+static bool look_for_acknowledge(PitState *s)
+{
+    uint64_t n;
+
+    if (s->ack_fd < 0 || read(s->ack_fd, &n, sizeof(n)) != sizeof(n)) {
+        return false;
+    }
+    s->in_flight = false;
+    return true;
+}
+
 /* The guest has taken a tick, perhaps. Not while it stands: state is saved. */
 static gboolean acknowledged(gint fd, GIOCondition cond, gpointer opaque)
 {
     PitState *s = opaque;
-    uint64_t n;
 
-    if (read(fd, &n, sizeof(n)) == sizeof(n) && runstate_is_running()) {
+    if (look_for_acknowledge(s) && runstate_is_running()) {
         deliver(s);
     }
     return s->ack_tag ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
@@ -81,13 +101,34 @@ static void stop_waiting(PitState *s)
     }
 }
 
-static AccelPulse raise_irq(PitState *s)
+static bool is_in_flight(PitState *s, int64_t now_ns)
 {
-    if (accel_has_pulse()) {
-        return accel_pulse_gsi(PIT_ISA_IRQ);
+    look_for_acknowledge(s);
+    if (s->in_flight && (now_ns - s->sent_ns > FLIGHT_NS ||
+                         accel_pulse_may_be_lost(PIT_ISA_IRQ))) {
+        s->in_flight = false;
     }
-    qemu_irq_pulse(s->irq);
-    return ACCEL_PULSE_TAKEN;
+    return s->in_flight;
+}
+
+static AccelPulse raise_irq(PitState *s, int64_t now_ns)
+{
+    AccelPulse p;
+
+    if (!accel_has_pulse()) {
+        qemu_irq_pulse(s->irq);
+        return ACCEL_PULSE_TAKEN;
+    }
+    if (is_in_flight(s, now_ns)) {
+        return ACCEL_PULSE_WAITS;
+    }
+    p = accel_pulse_gsi(PIT_ISA_IRQ);
+    if (p == ACCEL_PULSE_SENT) {
+        s->in_flight = s->ack_fd >= 0; /* else nobody tells of its end */
+        s->sent_ns = now_ns;
+        return ACCEL_PULSE_TAKEN;
+    }
+    return p;
 }
 
 static void forget_old(PitState *s, int64_t now_ns)
@@ -106,7 +147,7 @@ static void deliver(PitState *s)
     int64_t now_ns = clock_now();
 
     while (s->next_tick && pit_channel_tick_ns(c, s->next_tick) <= now_ns) {
-        AccelPulse p = raise_irq(s);
+        AccelPulse p = raise_irq(s, now_ns);
 
         if (p == ACCEL_PULSE_MASKED) {
             forget_old(s, now_ns);
@@ -349,7 +390,9 @@ static bool pit_pre_save(void *opaque, Error **errp)
                           ? pit_channel_tick_ns(&s->channel[0], s->next_tick)
                           : -1;
     s->channel[0].next_ns = s->next_tick_ns;
-    s->flags = s->speaker_on ? SPEAKER_ON : 0;
+    look_for_acknowledge(s);
+    s->flags = (s->speaker_on ? FLAG_SPEAKER : 0) |
+               (s->in_flight ? FLAG_IN_FLIGHT : 0);
     return true;
 }
 
@@ -395,12 +438,15 @@ static bool pit_post_load(void *opaque, int version_id, Error **errp)
             return false;
         }
     }
-    if (s->flags & ~(uint32_t)SPEAKER_ON) {
-        error_setg(errp, "flags are 0x%x, expected 0 or %d", s->flags,
-                   SPEAKER_ON);
+    if (s->flags & ~(uint32_t)(FLAG_SPEAKER | FLAG_IN_FLIGHT)) {
+        error_setg(errp, "flags are 0x%x, expected a sum of %d and %d",
+                   s->flags, FLAG_SPEAKER, FLAG_IN_FLIGHT);
         return false;
     }
-    s->speaker_on = s->flags;
+    look_for_acknowledge(s); /* of before */
+    s->speaker_on = s->flags & FLAG_SPEAKER;
+    s->in_flight = (s->flags & FLAG_IN_FLIGHT) && s->ack_fd >= 0;
+    s->sent_ns = clock_now();
     s->next_tick = s->irq_disabled ? 0 : first_tick_from(s);
     stop_waiting(s);
     timer_del(s->timer);
@@ -490,6 +536,7 @@ static void pit_reset(DeviceState *dev)
     }
     s->irq_disabled = 0;
     s->speaker_on = false;
+    s->in_flight = false;
     s->next_tick = 0;
     deliver(s);
 }

@@ -26,6 +26,8 @@ typedef enum AccelPulse {
     ACCEL_PULSE_MASKED = -1, /* lost: one is behind a mask already */
     ACCEL_PULSE_WAITS = 0,   /* lost: one waits for a vCPU to take it */
     ACCEL_PULSE_TAKEN = 1,   /* a vCPU will get it, or a mask holds it back */
+    ACCEL_PULSE_SENT = 2, /* a vCPU will get it, but another one before it has
+                                been acknowledged would be lost unseen */
 } AccelPulse;
 
 typedef struct AccelDoorbell {
@@ -46,6 +48,7 @@ typedef struct AccelIrqOps {
                          Error **errp);
     void (*route_remove)(int gsi);
     AccelPulse (*pulse_gsi)(int gsi);
+    bool (*pulse_may_be_lost)(int gsi);
     bool (*irqfd_add)(int gsi, int fd, int resample_fd, Error **errp);
     void (*irqfd_remove)(int gsi, int fd);
     bool (*doorbell_add)(const AccelDoorbell *bell, Error **errp);
@@ -63,6 +66,11 @@ void accel_route_remove(int gsi);
 /* Raise line @gsi and lower it: an edge. Only if the accelerator has that. */
 bool accel_has_pulse(void);
 AccelPulse accel_pulse_gsi(int gsi);
+/*
+ * After one that was SENT: the guest has meanwhile set up the line in another
+ * way. What it acknowledges of the old one may not be told.
+ */
+bool accel_pulse_may_be_lost(int gsi);
 
 /*
  * A write to @fd raises @gsi. @resample_fd, or -1: the line is level-triggered,

@@ -24,7 +24,7 @@ static int64_t apart_ns(void)
 
 static double hz_of(const volatile struct clock_page *c)
 {
-    return c->tick_kind == TICK_PIT
+    return c->tick_kind == TICK_PIT || c->tick_kind == TICK_IOAPIC
                ? (double)PIT_HZ / (double)(PIT_HZ / c->tick_hz)
                : (double)c->tick_hz;
 }

@@ -75,11 +75,19 @@ static const MigrationTest oneshot_test = {
  * side and the first on the other they are set to within what the host needs
  * from one call to the next: a part of a tick, each time.
  */
-static const MigrationTest pit_test = {
-    .name = "/migration/kvm/no-tick-is-lost",
-    .guest = "clocks",
-    .guest_args = "tick=pit hz=100",
-    .ram_mib = 64,
+static const MigrationTest pit_tests[] = {
+    {
+        .name = "/migration/kvm/no-tick-is-lost",
+        .guest = "clocks",
+        .guest_args = "tick=pit hz=100",
+        .ram_mib = 64,
+    },
+    {
+        .name = "/migration/kvm/no-tick-is-lost-by-the-io-apic",
+        .guest = "clocks",
+        .guest_args = "tick=ioapic hz=100",
+        .ram_mib = 64,
+    },
 };
 
 static void move(MigrationPair *p)
@@ -93,7 +101,7 @@ static void move(MigrationPair *p)
     migration_turn_round(p);
 }
 
-static void test_ticks(void)
+static void test_ticks(gconstpointer test)
 {
     MigrationPair *p;
     TickCount t;
@@ -102,7 +110,7 @@ static void test_ticks(void)
         g_test_skip(guest_machine_why_not());
         return;
     }
-    p = migration_pair_new(&pit_test);
+    p = migration_pair_new(test);
     migration_start_source(p);
     ticks_wait(p->src_ram, 0, 20);
     t = ticks_begin(p->src_ram, 0.2);
@@ -266,7 +274,9 @@ static void add_tests(void)
 {
     migration_test_add(&periodic_test);
     migration_test_add(&oneshot_test);
-    g_test_add_func(pit_test.name, test_ticks);
+    for (size_t i = 0; i < G_N_ELEMENTS(pit_tests); i++) {
+        g_test_add_data_func(pit_tests[i].name, &pit_tests[i], test_ticks);
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(odd_tests); i++) {
         migration_test_add(&odd_tests[i]);
     }

@@ -781,6 +781,66 @@ static void test_lines(void)
     accel_set_gsi(0, 0);
 }
 
+static void set_first_pic(uint8_t irr, uint8_t imr)
+{
+    struct kvm_irqchip chip = { .chip_id = KVM_IRQCHIP_PIC_MASTER };
+
+    g_assert_cmpint(kvm_vm_ioctl(kvm_vm(), KVM_GET_IRQCHIP, &chip), >=, 0);
+    chip.chip.pic.irr = irr;
+    chip.chip.pic.imr = imr;
+    g_assert_cmpint(kvm_vm_ioctl(kvm_vm(), KVM_SET_IRQCHIP, &chip), >=, 0);
+}
+
+static void set_pin_2(uint64_t entry)
+{
+    struct kvm_irqchip chip = { .chip_id = KVM_IRQCHIP_IOAPIC };
+
+    g_assert_cmpint(kvm_vm_ioctl(kvm_vm(), KVM_GET_IRQCHIP, &chip), >=, 0);
+    chip.chip.ioapic.redirtbl[2].bits = entry;
+    g_assert_cmpint(kvm_vm_ioctl(kvm_vm(), KVM_SET_IRQCHIP, &chip), >=, 0);
+}
+
+/* What became of an edge on line 0: of it depends that no tick is lost. */
+static void test_pulse(void)
+{
+    const uint64_t masked = 0x10000;
+
+    enable_lapic();
+    g_assert_true(accel_has_pulse());
+    /* By the PIC. */
+    set_pin_2(masked);
+    set_first_pic(0, 0xfe);
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_TAKEN);
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_WAITS);
+    /* Masked: it keeps one. */
+    set_first_pic(0, 0xff);
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_TAKEN);
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_MASKED);
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_MASKED);
+    /* Unmasked again, with the one that it kept. */
+    set_first_pic(1, 0xfe);
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_WAITS);
+    /* By the I/O APIC's pin 2, whatever the PIC keeps behind its mask. */
+    set_first_pic(1, 0xff);
+    set_pin_2(0x62);
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_SENT);
+    g_assert_true(is_requested(0x62));
+    g_assert_false(accel_pulse_may_be_lost(0));
+    set_pin_2(0x64);
+    g_assert_true(accel_pulse_may_be_lost(0));
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_SENT);
+    g_assert_true(is_requested(0x64));
+    g_assert_false(accel_pulse_may_be_lost(0));
+    /* A call that fails takes nothing. */
+    enable_lapic();
+    kvm_fault_arm(1, EIO, kvm_call_index(KVM_IRQ_LINE_STATUS));
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_WAITS);
+    g_assert_cmpint(accel_pulse_gsi(0), ==, ACCEL_PULSE_SENT);
+    set_pin_2(masked);
+    set_first_pic(0, 0);
+    enable_lapic();
+}
+
 /* What devices have moves to a second VM, or stays, whichever call fails. */
 static void test_second_vm(void)
 {
@@ -891,6 +951,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     } else {
         g_test_add_func("/kvm/irq/msi", test_msi);
         g_test_add_func("/kvm/irq/lines", test_lines);
+        g_test_add_func("/kvm/irq/pulse", test_pulse);
         g_test_add_func("/kvm/irq/second-vm", test_second_vm);
     }
     ret = g_test_run();

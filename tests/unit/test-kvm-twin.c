@@ -50,7 +50,7 @@ static uint64_t seen(int i)
 
 static void TSA_NO_CHECK wait_for_progress(void)
 {
-    gint64 end = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
+    gint64 end = g_get_monotonic_time() + 100 * G_USEC_PER_SEC;
 
     for (int i = 0; i < NR_CPUS; i++) {
         uint64_t before = seen(i);

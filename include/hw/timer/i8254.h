@@ -13,6 +13,10 @@
  * the state: it travels, and a change of the accelerator's VM does not touch it.
  * Ticks come no more often than every 200 us.
  *
+ * An I/O APIC does not say whether there was room for a tick: then the next one
+ * waits until the guest has acknowledged that one; but for no longer than ten
+ * seconds, and not if the guest has set up the pin in another way.
+ *
  * A line that is masked holds one tick. What is older than a second then is
  * forgotten: that guest does not want to be told.
  *
@@ -64,12 +68,16 @@ typedef struct PitState {
     PitChannel channel[3];
     uint32_t irq_disabled;
     bool speaker_on;
+    bool in_flight;    /* a vCPU has not acknowledged the last tick, and no
+                          other can be handed over before */
     int64_t next_tick; /* of counter 0: its number since the load, from 1;
                           0: none comes any more */
     uint32_t flags;    /* this and the next: for the stream only */
     int64_t next_tick_ns;
 
-    unsigned ack_tag; /* BQL. The main loop looks at ack_fd; 0: it does not */
+    /* BQL. */
+    unsigned ack_tag; /* the main loop looks at ack_fd; 0: it does not */
+    int64_t sent_ns;  /* in_flight: since then */
 } PitState;
 
 DECLARE_INSTANCE_CHECKER(PitState, I8254, TYPE_I8254)

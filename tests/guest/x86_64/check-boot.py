@@ -131,7 +131,7 @@ def clocks(tick, cpus=1):
         with start('clocks', 'tick=%s cpus=%d rtc=2' % (tick, cpus),
                    cpus) as g:
             pages = [CLOCKS + c * 4096 for c in range(cpus)]
-            ticking = pages[:1] if tick == 'pit' else pages
+            ticking = pages[:1] if tick in ('pit', 'ioapic') else pages
             g.until(lambda: all(g.word(p + 0xb8) > 100 for p in ticking),
                     'no ticks')
             g.until(lambda: g.word(pages[0] + 0x70) > 3, 'no RTC')
@@ -150,6 +150,7 @@ TESTS = {
     'workload, 3 vCPUs': workload(3),
     'workload, 2 vCPUs, after a reset': again,
     'clocks, PIT': clocks('pit'),
+    'clocks, PIT by the I/O APIC': clocks('ioapic'),
     'clocks, local APICs, 2 vCPUs': clocks('lapic', 2),
     'clocks, one shot each': clocks('oneshot'),
 }

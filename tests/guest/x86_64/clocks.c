@@ -4,7 +4,7 @@
  *
  * Command line, all optional:
  *   cpus=N (1)      vCPUs to use, 1...8
- *   tick=none|pit|lapic|oneshot (none)   hz=N (1000)   see clocks.h
+ *   tick=none|pit|ioapic|lapic|oneshot (none)   hz=N (1000)   see clocks.h
  *   rtc=MS (20)     between two readings of the RTC; 0: it is left alone
  *   ws=MiB (4)      memory that is written beside that, a page each loop
  *   start=MiB (16)  where it begins
@@ -75,6 +75,27 @@ void arch_interrupt(unsigned vector)
     p->ticks++;
 }
 
+static void pit_count(void)
+{
+    uint32_t count = PIT_HZ / (uint32_t)tick_hz;
+
+    outb(0x43, 0x34); /* counter 0, both bytes, rate generator */
+    outb(0x40, count & 0xff);
+    outb(0x40, (uint8_t)(count >> 8));
+}
+
+static void ioapic_start(void)
+{
+    volatile uint32_t *io = (volatile uint32_t *)0xfec00000;
+
+    *lapic(LAPIC_SVR) = 0x100 | VECTOR_SPURIOUS;
+    io[0] = 0x15; /* pin 2: to APIC 0, an edge */
+    io[4] = 0;
+    io[0] = 0x14;
+    io[4] = VECTOR_TIMER;
+    pit_count();
+}
+
 static void pit_start(void)
 {
     static const uint8_t words[][2] = {
@@ -83,8 +104,6 @@ static void pit_start(void)
         { 0xa1, 0x02 }, { 0xa1, 0x01 },       { 0x21, 0xfe },
         { 0xa1, 0xff },
     };
-    uint32_t count = PIT_HZ / (uint32_t)tick_hz;
-
     *lapic(LAPIC_SVR) = 0x100 | VECTOR_SPURIOUS;
     /* The first word lets all in, and vectors are not yet as wanted. */
     *lapic(LAPIC_LVT_LINT0) = 0x10700;
@@ -92,9 +111,7 @@ static void pit_start(void)
         outb(words[i][0], words[i][1]);
     }
     *lapic(LAPIC_LVT_LINT0) = 0x700; /* ExtINT: the PIC's */
-    outb(0x43, 0x34);                /* counter 0, both bytes, rate generator */
-    outb(0x40, count & 0xff);
-    outb(0x40, (uint8_t)(count >> 8));
+    pit_count();
 }
 
 static void lapic_start(void)
@@ -110,6 +127,8 @@ static void tick_start(uint64_t cpu)
 {
     if (tick_kind == TICK_PIT && cpu == 0) {
         pit_start();
+    } else if (tick_kind == TICK_IOAPIC && cpu == 0) {
+        ioapic_start();
     } else if (tick_kind == TICK_LAPIC || tick_kind == TICK_ONESHOT) {
         lapic_start();
     }
@@ -259,6 +278,7 @@ static enum clocks_tick kind_of(const char *name)
         return TICK_NONE;
     }
     return name[0] == 'p'   ? TICK_PIT
+           : name[0] == 'i' ? TICK_IOAPIC
            : name[0] == 'l' ? TICK_LAPIC
            : name[0] == 'o' ? TICK_ONESHOT
                             : TICK_NONE;

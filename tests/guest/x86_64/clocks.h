@@ -21,6 +21,7 @@
 enum clocks_tick {
     TICK_NONE,
     TICK_PIT,     /* counter 0, IRQ 0 of the PIC, vCPU 0 only */
+    TICK_IOAPIC,  /* the same counter, by pin 2 of the I/O APIC */
     TICK_LAPIC,   /* periodic timer of each local APIC */
     TICK_ONESHOT, /* the same timer, armed again by each interrupt: one that
                      is lost is the last */
