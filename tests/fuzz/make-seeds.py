@@ -89,11 +89,12 @@ def command(number, payload=b''):
 def with_way_back(stream):
     """What a source of our kind says, put into @stream: see own-kind.h."""
     ping = [command(2, struct.pack('>I', v)) for v in
-            (0x46659201, 0x46659202, 0x46659203, 0x46659204, 0x46659300)]
+            (0x46659201, 0x46659202, 0x46659203, 0x46659204, 0x46659300,
+             0x46659400)]
     start = stream.index(b'\x01\0\0\0')
     end = stream.index(b'\x03\0\0\0', start)
     return stream[:start] + command(1) + b''.join(ping[:3]) + \
-        stream[start:end] + ping[3] + ping[4] + command(11) + stream[end:]
+        stream[start:end] + b''.join(ping[3:]) + command(11) + stream[end:]
 
 
 def elf(machine, segments, entry, notes=b''):
@@ -241,7 +242,11 @@ def main(build, folder):
            "'cortex-a57-arm-cpu'}}",
            "{'execute':'set-vcpu-dirty-limit','arguments':{'dirty-rate':1}}",
            '{"exec-oob":"migrate-recover","id":"\\ud83d\\ude00"}',
-           '[1e400,-0.0,18446744073709551615]\xff{}']
+           '[1e400,-0.0,18446744073709551615]\xff{}',
+           "{'execute':'device_add','arguments':{'driver':'ide-hd',"
+           "'id':'d','drive':'x'}}",
+           "{'execute':'trace-event-set-state','arguments':{'name':'vm_*',"
+           "'enable':true,'ignore-unavailable':true}}"]
     for i, q in enumerate(qmp):
         save(folder, 'qmp', '%02d' % i, q.encode('latin-1'))
 
