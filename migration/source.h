@@ -15,7 +15,7 @@
  * The migration thread waits only for its peer and for the semaphores here,
  * and then does not hold the BQL.
  *
- * Used by: migration.c, thread.c, switchover.c, info.c.
+ * Used by: migration.c, thread.c, switchover.c and kin, info.c.
  */
 #ifndef MIGRATION_SOURCE_H
 #define MIGRATION_SOURCE_H

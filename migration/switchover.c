@@ -29,34 +29,18 @@
 #include "system/ram-block.h"
 
 #include "globalstate.h"
-#include "own-kind.h"
 #include "source.h"
 #include "options.h"
 #include "ram/ram.h"
 #include "savevm-stream.h"
 #include "stream-format.h"
+#include "switchover.h"
 #include "trace-migration.h"
 
 /* Most that device state may take. */
 #define DEVICE_STATE_MAX_BYTES (64 * MiB)
 
-/* Below this share of the limit the pages are not worth watching. */
-#define WATCH_FROM 16
-/*
- * Pages of a piece, the first and the most. While the channel takes pieces in
- * less than half of PIECE_NS they get larger, else smaller: a write that takes
- * long can't be called off.
- */
-#define PIECE_PAGES_MIN 16
-#define PIECE_PAGES_MAX 2048
-#define PIECE_NS        INT64_C(2000000)
-/* Longest wait for an answer between two looks at the watch. */
-#define WATCH_WAIT_MS 2
-
-#define NS_PER_MS INT64_C(1000000)
-
-/* Adds the time since *@from_ns to a part of the blackout's record. */
-static void lap(MigrationState *s, int64_t *part, int64_t *from_ns)
+void switchover_lap(MigrationState *s, int64_t *part, int64_t *from_ns)
 {
     int64_t now = get_clock(), span = now - *from_ns;
 
@@ -66,7 +50,7 @@ static void lap(MigrationState *s, int64_t *part, int64_t *from_ns)
     *from_ns = now;
 }
 
-static void note_bytes(MigrationState *s, uint64_t *field, uint64_t bytes)
+void switchover_note_bytes(MigrationState *s, uint64_t *field, uint64_t bytes)
 {
     QEMU_LOCK_GUARD(&s->stats.lock);
     *field += bytes;
@@ -86,12 +70,6 @@ static void stop_guest(MigrationState *s, int64_t now_ns)
     ram_save_state()->guest_stopped = true;
 }
 
-/* Someone else may have moved it on meanwhile (a shutdown request). BQL. */
-static bool is_still_ours(void)
-{
-    return runstate_check(RUN_STATE_FINISH_MIGRATE);
-}
-
 /* A `stop` of the user's may have come while it stood still already. BQL. */
 static void obey_stop(MigrationState *s)
 {
@@ -101,9 +79,14 @@ static void obey_stop(MigrationState *s)
     }
 }
 
-/* The guest as it was before it was stopped. BQL. */
-static void give_back(MigrationState *s)
+void switchover_give_back(MigrationState *s)
 {
+    assert(bql_locked());
+    s->guest_stopped = false;
+    /* Someone else may have moved it on meanwhile (a shutdown request). */
+    if (!runstate_check(RUN_STATE_FINISH_MIGRATE)) {
+        return;
+    }
     obey_stop(s);
     if (runstate_is_live(s->old_state)) {
         vm_start();
@@ -158,7 +141,7 @@ static QIOChannelBuffer *save_devices(MigrationState *s, Error **errp)
         qio_channel_unref(QIO_CHANNEL(buffer));
         return NULL;
     }
-    note_bytes(s, &s->stats.blackout.device_bytes, buffer->usage);
+    switchover_note_bytes(s, &s->stats.blackout.device_bytes, buffer->usage);
     return buffer;
 }
 
@@ -173,159 +156,8 @@ static bool begin_pause(MigrationState *s, int64_t *begin_ns, int64_t *t,
     }
     *begin_ns = *t = get_clock();
     stop_guest(s, *t);
-    lap(s, &s->stats.blackout.stop_ns, t);
+    switchover_lap(s, &s->stats.blackout.stop_ns, t);
     return true;
-}
-
-/* ------------------------------------------ 2 pages, while it can go back */
-
-static bool is_worth_watching(MigrationState *s, const DowntimeInputs *in)
-{
-    int64_t limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS;
-
-    return s->rp.started && s->old_state == RUN_STATE_RUNNING &&
-           !in->avail_switchover &&
-           downtime_predict_ns(in) - downtime_fixed_ns(in) >
-               limit_ns / WATCH_FROM;
-}
-
-/* Look at the answers; false if the pause is better called off. */
-static bool goes_well(MigrationState *s, AttemptWatch *w)
-{
-    uint32_t pong = atomic_load(&s->rp.last_pong);
-
-    if ((pong & ~PING_COUNT_MASK) == ATTEMPT_PING) {
-        attempt_heard(w, pong & PING_COUNT_MASK);
-    }
-    return !attempt_is_lost(w, get_clock());
-}
-
-/* What was sent and is not loaded yet counts like what is not sent. */
-static bool wait_for_loads(MigrationState *s, AttemptWatch *w)
-{
-    int64_t worth_ns = w->limit_ns / WATCH_FROM + w->rtt_ns;
-
-    while (!atomic_load(&s->quit) &&
-           attempt_in_flight_ns(w, get_clock()) > worth_ns) {
-        return_path_next_pong(&s->rp, atomic_load(&s->rp.last_pong),
-                              WATCH_WAIT_MS);
-        if (!goes_well(s, w)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Returns 1 if that was the last one, 0, or -1 on error. */
-static int send_piece(MigrationState *s, AttemptWatch *w, Error **errp)
-{
-    RamSave *rs = ram_save_state();
-    int64_t begin_ns = get_clock(), took_ns;
-    int done = stream_save_iterate(s->to_dst, errp);
-
-    if (done < 0) {
-        return -1;
-    }
-    stream_put_ping(s->to_dst,
-                    ATTEMPT_PING + attempt_mark(w, ram_save_owed_bytes(rs)));
-    if (!qemu_fflush(s->to_dst, errp)) {
-        return -1;
-    }
-    migration_note_transferred(s);
-    took_ns = get_clock() - begin_ns;
-    if (took_ns < PIECE_NS / 2) {
-        rs->part_pages = MIN(rs->part_pages * 2, PIECE_PAGES_MAX);
-    } else if (took_ns > PIECE_NS) {
-        rs->part_pages = MAX(rs->part_pages / 2, PIECE_PAGES_MIN);
-    }
-    return done;
-}
-
-static SwitchoverResult send_watched(MigrationState *s, AttemptWatch *w,
-                                     Error **errp)
-{
-    int done;
-
-    ram_save_state()->part_pages = PIECE_PAGES_MIN;
-    do {
-        if (atomic_load(&s->quit)) {
-            error_setg(errp, "stopped before the switchover");
-            return SWITCHOVER_FAILED;
-        }
-        done = send_piece(s, w, errp);
-        if (done < 0) {
-            return SWITCHOVER_FAILED;
-        }
-        if (!goes_well(s, w)) {
-            return SWITCHOVER_CALLED_OFF;
-        }
-    } while (!done);
-    return wait_for_loads(s, w) ? SWITCHOVER_DONE : SWITCHOVER_CALLED_OFF;
-}
-
-/* The guest goes on as if nothing had been. */
-static void call_off(MigrationState *s, const AttemptWatch *w)
-{
-    int64_t now_ns;
-
-    BQL_LOCK_GUARD();
-    ram_save_resume(ram_save_state());
-    s->guest_stopped = false;
-    if (is_still_ours()) {
-        give_back(s);
-    }
-    now_ns = get_clock();
-    s->attempts = (AttemptRecord){
-        .speed = attempt_speed(w, now_ns),
-        .end_ns = now_ns,
-        .cost_ns = now_ns - w->begin_ns,
-        .count = s->attempts.count + 1,
-    };
-    trace_migration_called_off(s->attempts.cost_ns, w->loaded_bytes,
-                               w->owed_bytes);
-    /* What was sent in the pause is not owed to the limit. */
-    rate_limit_forgive(&s->rate_limit, now_ns);
-    STAT_ADD(&s->stats, called_off, 1);
-    STAT_ADD(&s->stats, called_off_ns, s->attempts.cost_ns);
-    STAT_SET(&s->stats, downtime_start_ns, 0);
-    QEMU_LOCK_GUARD(&s->stats.lock);
-    migration_stats_forget_blackout(&s->stats);
-}
-
-/* Step 2. */
-static SwitchoverResult try_pages(MigrationState *s, int64_t begin_ns,
-                                  int64_t *t, Error **errp)
-{
-    MigrationBlackout *b = &s->stats.blackout;
-    RamSave *rs = ram_save_state();
-    uint64_t before = qemu_file_transferred(s->to_dst);
-    SwitchoverResult result;
-    DowntimeInputs in;
-    AttemptWatch w;
-
-    in = migration_downtime_inputs(s, ram_save_owed_bytes(rs));
-    if (!is_worth_watching(s, &in)) {
-        return SWITCHOVER_DONE;
-    }
-    ram_sync(rs, true);
-    lap(s, &b->collect_ns, t);
-    w = (AttemptWatch){
-        .limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS,
-        .begin_ns = begin_ns,
-        .rest_ns = downtime_fixed_ns(&in),
-        .rtt_ns = s->rtt_ns,
-        .send_ns = *t,
-        .owed_bytes = ram_save_owed_bytes(rs),
-    };
-    result = send_watched(s, &w, errp);
-    if (result == SWITCHOVER_CALLED_OFF) {
-        call_off(s, &w);
-    } else if (result == SWITCHOVER_DONE) {
-        note_bytes(s, &b->pages_bytes,
-                   qemu_file_transferred(s->to_dst) - before);
-        lap(s, &b->pages_ns, t);
-    }
-    return result;
 }
 
 /* ------------------------------------------------- 3 to 8: no way back */
@@ -342,7 +174,7 @@ static QIOChannelBuffer *finish_devices(MigrationState *s, int64_t *t,
     }
     obey_stop(s);
     buffer = save_devices(s, errp);
-    lap(s, &s->stats.blackout.save_ns, t);
+    switchover_lap(s, &s->stats.blackout.save_ns, t);
     return buffer;
 }
 
@@ -430,21 +262,22 @@ static bool send_the_rest(MigrationState *s, QIOChannelBuffer *buffer,
     uint64_t before;
 
     ram_sync(ram_save_state(), true);
-    lap(s, &b->collect_ns, t);
+    switchover_lap(s, &b->collect_ns, t);
 
     before = qemu_file_transferred(s->to_dst);
     if (!qemu_ram_check_intact(errp) || !send_last_pages(s, errp)) {
         return false;
     }
-    note_bytes(s, &b->pages_bytes, qemu_file_transferred(s->to_dst) - before);
+    switchover_note_bytes(s, &b->pages_bytes,
+                          qemu_file_transferred(s->to_dst) - before);
     migration_note_transferred(s);
-    lap(s, &b->pages_ns, t);
+    switchover_lap(s, &b->pages_ns, t);
 
     if (!send_devices_and_end(s, buffer, errp)) {
         return false;
     }
     migration_note_transferred(s);
-    lap(s, &b->device_ns, t);
+    switchover_lap(s, &b->device_ns, t);
     return true;
 }
 
@@ -462,7 +295,7 @@ static bool finish(MigrationState *s, int64_t begin_ns, int64_t t, Error **errp)
     if (!ok) {
         return false;
     }
-    lap(s, &b->wait_ns, &t);
+    switchover_lap(s, &b->wait_ns, &t);
     remember_times(s);
     if (STAT_GET(&s->stats, downtime_start_ns)) {
         STAT_SET(&s->stats, downtime_end_ns, t);
@@ -480,7 +313,7 @@ SwitchoverResult migration_switchover(MigrationState *s, Error **errp)
     if (!begin_pause(s, &begin_ns, &t, errp)) {
         return SWITCHOVER_FAILED;
     }
-    result = try_pages(s, begin_ns, &t, errp);
+    result = switchover_try_pages(s, begin_ns, &t, errp);
     if (result == SWITCHOVER_DONE && !finish(s, begin_ns, t, errp)) {
         result = SWITCHOVER_FAILED;
     }
@@ -498,12 +331,9 @@ void migration_settle_guest(MigrationState *s, MigrationStatus found)
     if (!s->guest_stopped || atomic_load(&s->exiting)) {
         return;
     }
-    if (!is_still_ours()) {
-        return;
-    }
-    if (fate == MIGRATION_GUEST_STAYS) {
+    if (fate != MIGRATION_GUEST_STAYS) {
+        switchover_give_back(s);
+    } else if (runstate_check(RUN_STATE_FINISH_MIGRATE)) {
         runstate_set(RUN_STATE_PAUSED);
-    } else {
-        give_back(s);
     }
 }

@@ -122,8 +122,10 @@ static void begin(Run *r)
     }
     if (beyond_active(r)) {
         migration_set_cap(p->src, "pause-before-switchover", true);
-        /* All that a guest writes may be left for the end. */
-        migration_set_params(p->src, "'downtime-limit':2000");
+        /* All that a guest writes may be left for the end, and with a promise
+         * it is: else it would be sent before the state `device`. */
+        migration_set_params(p->src, "'downtime-limit':2000,"
+                                     "'avail-switchover-bandwidth':1000000000");
     } else if (is_state(r, "active") && !is_fault(r, "trickle") &&
                !is_fault(r, "user-timeout")) {
         migration_set_params(p->src, "'max-bandwidth':1000000");
