@@ -10,7 +10,7 @@ import termios
 import time
 
 PROMPT = '(qemu) '
-SECONDS = 20
+SECONDS = 60
 
 
 def check(condition, text):

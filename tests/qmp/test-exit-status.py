@@ -15,7 +15,7 @@ import tempfile
 import time
 
 NONE = ['-M', 'none', '-accel', 'qtest']
-SECONDS = 20
+SECONDS = 60
 
 
 def check(condition, text):

@@ -62,14 +62,14 @@ class Watcher(threading.Thread):
             self.look()
 
     def wait_for(self, *names):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not set(names) <= self.seen:
             check(time.monotonic() < deadline,
                   'no thread %s: %s' % (names, sorted(self.seen)))
             time.sleep(0.005)
 
     def wait_until_gone(self, *names):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while set(names) & set(self.look() or names):
             check(time.monotonic() < deadline, '%s stay' % (names,))
             time.sleep(0.005)

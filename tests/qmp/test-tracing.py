@@ -45,7 +45,7 @@ def text_of(path):
         return f.read()
 
 
-def wait_for(what, text, seconds=20):
+def wait_for(what, text, seconds=60):
     """Until what() holds @text; all of it."""
     deadline = time.monotonic() + seconds
     while text not in what():
