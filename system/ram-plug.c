@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 
 #include "qemu/error.h"
+#include "qemu/tsan.h"
 
 #include "ram-block-internal.h"
 
@@ -153,7 +154,8 @@ static gboolean tell_new(gint fd, GIOCondition cond, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-static void touch_byte(void *opaque)
+/* The thread sanitizer's own would keep a lock of it when SIGBUS comes. */
+static void TSAN_UNCHECKED touch_byte(void *opaque)
 {
     __atomic_fetch_or((uint8_t *)opaque, 0, __ATOMIC_SEQ_CST);
 }

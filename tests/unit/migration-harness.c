@@ -143,7 +143,7 @@ MigrationStatus status_now(void)
 
 MigrationStatus TSA_REQUIRES(bql) run_until(MigrationStatus want)
 {
-    int64_t end_ns = get_clock() + INT64_C(20000000000);
+    int64_t end_ns = get_clock() + INT64_C(100000000000);
 
     while (status_now() != want && !migration_status_is_end(status_now())) {
         g_assert_cmpint(get_clock(), <, end_ns);
