@@ -293,6 +293,8 @@ void dirty_auto_begin(bool change_always)
     {
         run.known = false;
         run.decisions = run.changes = 0;
+        run.decision = (DirtyAutoDecision){ 0 };
+        run.second_s = 0;
         run.sample_ns = 0;
         g_clear_pointer(&run.refused, g_free);
     }
@@ -302,6 +304,7 @@ void dirty_auto_begin(bool change_always)
     WITH_QEMU_LOCK_GUARD(&run.lock)
     {
         run.in = in;
+        run.decision.choice = run.decision.best = in.current;
     }
     run.step = has_choice ? STEP_FIRST : STEP_OFF;
     run.change_always = change_always;
@@ -476,7 +479,8 @@ DirtyTrackingDecision *dirty_auto_query(void)
     DirtyTrackingDecision *d;
 
     QEMU_LOCK_GUARD(&run.lock);
-    if (!run.known) {
+    /* Changed for a test before the guest was known: that counts, too. */
+    if (!run.known && !run.changes) {
         return NULL;
     }
     d = g_new0(DirtyTrackingDecision, 1);

@@ -75,6 +75,21 @@ static const MigrationTest pages_test = {
     .own_only = true,
 };
 
+/* The first pass is over before it is known how the guest writes. */
+static const MigrationTest fast_test = {
+    .name = "/migration/twin/pages-fast",
+    .accel = ACCEL,
+    .guest = "workload",
+    .guest_args = "ws=4 cpus=2 bytes=64 pat=random",
+    .guest_cpus = 2,
+    .ram_mib = 64,
+    .src_args = EACH_ROUND,
+    .caps = caps_return_path,
+    .params = "'max-bandwidth':0,'downtime-limit':0",
+    .during = change_then_let_go,
+    .own_only = true,
+};
+
 /* ------------------------------------------------------------ clocks */
 
 static void wait_ticks(MigrationPair *p, uint64_t more)
@@ -132,6 +147,7 @@ static const MigrationTest clocks_tests[] = {
 static void add_tests(void)
 {
     migration_test_add(&pages_test);
+    migration_test_add(&fast_test);
     for (size_t i = 0; i < G_N_ELEMENTS(clocks_tests); i++) {
         migration_test_add(&clocks_tests[i]);
     }
