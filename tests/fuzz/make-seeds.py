@@ -195,7 +195,11 @@ def main(build, folder):
     save(folder, 'cmdline', 'all', '\n'.join(lines).encode())
     for i, words in enumerate((['x', '-help'], ['x', '-M', 'help'],
                                ['x', '-m', '1.5G'], ['x', '-d', '?'],
-                               ['a.0.b=1,a.1.b=2,c=,,'])):
+                               ['a.0.b=1,a.1.b=2,c=,,'],
+                               ['x', '-sandbox', 'on,obsolete=allow,spawn=deny,'
+                                'elevateprivileges=children', '-run-with',
+                                'user=0:4294967295,chroot=/x,'
+                                'async-teardown=on'])):
         save(folder, 'cmdline', '%02d' % i, '\n'.join(words).encode())
     qtest = ['read 0x40000000 16', 'write 0x40000000 4 0x01020304',
              'b64write 0x40000000 3 AAAA', 'b64read 0x40000000 3',
