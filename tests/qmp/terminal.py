@@ -63,7 +63,11 @@ class Terminal:
     def __exit__(self, kind, *exc):
         if self.proc.poll() is None and kind:
             self.proc.kill()
-        status = self.proc.wait(SECONDS)
+        try:
+            status = self.proc.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            status = self.proc.wait()
         after = termios.tcgetattr(self.slave)
         os.close(self.master)
         os.close(self.slave)
