@@ -452,6 +452,13 @@ static void run(gconstpointer data)
         return;
     }
     read_state(&r);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    if (r.guest && is_state(&r, "device")) {
+        g_test_skip("so slow a guest writes less than sockets hold");
+        g_free(r.state);
+        return;
+    }
+#endif
     if (r.guest && !migration_guests_work()) {
         g_test_skip(guest_machine_why_not());
         g_free(r.state);
