@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A counter of the PIT as a function of time. Between i8254.c and
- * i8254-channel.c; pure functions of a channel and a time.
+ * Between i8254.c, i8254-section.c, and i8254-channel.c, which has a counter as
+ * a function of time: pure functions of a channel and a time.
  *
  * Counting begins with the load, whatever the mode; a gate that rises begins
  * anew, one that is low stops nothing but modes 2 and 3's output.
@@ -32,5 +32,15 @@ int64_t pit_channel_tick_at(const PitChannel *c, int64_t ns);
 
 /* Is it what a counter can be? */
 bool pit_channel_valid(const PitChannel *c);
+
+/* ---- i8254.c, for the section ---- */
+
+/* Has the guest acknowledged one since the last look? */
+bool i8254_look_for_acknowledge(PitState *s);
+/* The main loop need not look for it. */
+void i8254_stop_waiting(PitState *s);
+
+/* ---- i8254-section.c ---- */
+extern const VMStateDescription i8254_vmstate;
 
 #endif /* HW_TIMER_I8254_INTERNAL_H */
