@@ -35,11 +35,14 @@
  * twice as many for each that was called off before it. */
 #define ATTEMPT_SPACING      20
 #define ATTEMPT_SPACING_MOST 8 /* doublings */
-/* Of the limit: nothing is judged before 1/16 of it and a first answer's way
- * there and back; a forecast that is over the limit counts until 1/4, after
- * that it has to be 3/2 of it. */
+/*
+ * When a pause is called off, in parts of the limit: nothing is judged before
+ * 1/16 and a first answer's way there and back. A forecast may be twice the
+ * limit until 1/8, and 5/4 of it until 1/4, for it gets better: caches and the
+ * host's scheduler have to get used to it. After 1/2 it may be 3/2: too much is
+ * spent by then.
+ */
 #define ATTEMPT_JUDGE_FROM 16
-#define ATTEMPT_STRICT_TO  4
 
 #define ATTEMPT_MARKS 256
 
@@ -78,6 +81,9 @@ typedef struct AttemptWatch {
     /* 0 then. */
     uint64_t sent_bytes;   /* of it, handed to the channel */
     uint64_t loaded_bytes; /* of it, by what the target said */
+    int64_t loaded_ns;     /* when it was heard to say so */
+    uint64_t first_bytes;  /* by its first answer, */
+    int64_t first_ns;      /* and when that was heard */
     unsigned marks, heard; /* put, and answered */
     uint64_t at_mark[ATTEMPT_MARKS];
 } AttemptWatch;
@@ -88,7 +94,7 @@ unsigned attempt_mark(AttemptWatch *w, uint64_t left_bytes);
 
 /* Note that mark number @mark was answered; marks before it are as well. One
  * that is not awaited is none of ours. */
-void attempt_heard(AttemptWatch *w, unsigned mark);
+void attempt_heard(AttemptWatch *w, unsigned mark, int64_t now_ns);
 
 /* How long what was sent and not yet loaded will take, by what is known. */
 int64_t attempt_in_flight_ns(const AttemptWatch *w, int64_t now_ns);

@@ -42,11 +42,12 @@ static bool is_worth_watching(MigrationState *s, const DowntimeInputs *in)
 static bool goes_well(MigrationState *s, AttemptWatch *w)
 {
     uint32_t pong = atomic_load(&s->rp.last_pong);
+    int64_t now_ns = get_clock();
 
     if ((pong & ~PING_COUNT_MASK) == ATTEMPT_PING) {
-        attempt_heard(w, pong & PING_COUNT_MASK);
+        attempt_heard(w, pong & PING_COUNT_MASK, now_ns);
     }
-    return !attempt_is_lost(w, get_clock());
+    return !attempt_is_lost(w, now_ns);
 }
 
 /* What was sent and is not loaded yet counts like what is not sent. */

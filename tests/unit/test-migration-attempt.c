@@ -44,7 +44,7 @@ static void run(AttemptWatch *w, uint64_t speed, int64_t ms)
     unsigned mark = attempt_mark(w,
                                  100 * MB - speed * MB / 1000 * (uint64_t)ms);
 
-    attempt_heard(w, mark);
+    attempt_heard(w, mark, w->send_ns + ms * MS);
     g_assert_cmpuint(w->loaded_bytes, ==, speed * MB / 1000 * (uint64_t)ms);
 }
 
@@ -66,10 +66,24 @@ static void test_called_off_early(void)
     AttemptWatch w = watch(160, 0);
 
     run(&w, 500, 4); /* 100 MB in 200 ms */
+    run(&w, 500, 15);
+    g_assert_false(attempt_is_lost(&w, w.send_ns + 15 * MS)); /* may change */
+    run(&w, 500, 20);
+    g_assert_true(attempt_is_lost(&w, w.send_ns + 20 * MS));
+    g_assert_cmpuint(attempt_speed(&w, w.send_ns + 20 * MS) / MB, ==, 500);
+
+    w = watch(160, 0);
+    run(&w, 200, 4);                                         /* 500 ms */
     g_assert_false(attempt_is_lost(&w, w.send_ns + 4 * MS)); /* too soon */
-    run(&w, 500, 10);
+    run(&w, 200, 10);
     g_assert_true(attempt_is_lost(&w, w.send_ns + 10 * MS));
-    g_assert_cmpuint(attempt_speed(&w, w.send_ns + 10 * MS) / MB, ==, 500);
+
+    w = watch(160, 0);
+    run(&w, 600, 4); /* 167 ms and 3 */
+    run(&w, 600, 38);
+    g_assert_false(attempt_is_lost(&w, w.send_ns + 38 * MS));
+    run(&w, 600, 40);
+    g_assert_true(attempt_is_lost(&w, w.send_ns + 40 * MS));
 }
 
 /* A little over the limit is better than all of it again. */
@@ -95,7 +109,10 @@ static void test_far_away(void)
 
     attempt_mark(&w, 90 * MB);
     g_assert_false(attempt_is_lost(&w, w.send_ns + 40 * MS));
-    attempt_heard(&w, 0); /* 10 MB in 10 ms, heard 50 ms after the beginning */
+    attempt_heard(
+        &w, 0,
+        w.send_ns +
+            50 * MS); /* 10 MB in 10 ms, heard 50 ms after the beginning */
     g_assert_false(attempt_is_lost(&w, w.send_ns + 50 * MS));
     g_assert_cmpuint(attempt_speed(&w, w.send_ns + 50 * MS) / MB, ==, 1000);
     g_assert_cmpint(attempt_in_flight_ns(&w, w.send_ns + 50 * MS), ==, 0);
@@ -115,6 +132,22 @@ static void test_silent(void)
     g_assert_cmpuint(attempt_speed(&w, w.send_ns + 20 * MS) / MB, ==, 200);
 }
 
+/* The first pieces are small, and slow for what they are. */
+static void test_warms_up(void)
+{
+    AttemptWatch w = watch(300, 0);
+    int64_t now = w.send_ns;
+
+    w.owed_bytes = 1000 * MB;
+    attempt_heard(&w, attempt_mark(&w, 999 * MB), now + 10 * MS);
+    attempt_heard(&w, attempt_mark(&w, 959 * MB), now + 20 * MS);
+    g_assert_cmpuint(attempt_speed(&w, now + 22 * MS) / MB, ==, 4000);
+    g_assert_false(attempt_is_lost(&w, now + 22 * MS));
+    /* Silent for longer than it was heard: 40 MB in 35 ms. */
+    g_assert_cmpuint(attempt_speed(&w, now + 45 * MS) / MB, ==, 1142);
+    g_assert_true(attempt_is_lost(&w, now + 45 * MS));
+}
+
 static void test_marks(void)
 {
     AttemptWatch w = watch(160, 0);
@@ -123,17 +156,17 @@ static void test_marks(void)
     for (unsigned i = 0; i < 300; i++) {
         g_assert_cmpuint(attempt_mark(&w, 999 - i), ==, i % ATTEMPT_MARKS);
     }
-    attempt_heard(&w, 44); /* the oldest that is known: number 44 */
+    attempt_heard(&w, 44, 6 * S); /* the oldest that is known: number 44 */
     g_assert_cmpuint(w.loaded_bytes, ==, 45);
-    attempt_heard(&w, 43); /* number 299 */
+    attempt_heard(&w, 43, 6 * S); /* number 299 */
     g_assert_cmpuint(w.loaded_bytes, ==, 300);
-    attempt_heard(&w, 43); /* again: not awaited */
-    attempt_heard(&w, ATTEMPT_MARKS);
-    attempt_heard(&w, UINT_MAX);
+    attempt_heard(&w, 43, 6 * S); /* again: not awaited */
+    attempt_heard(&w, ATTEMPT_MARKS, 6 * S);
+    attempt_heard(&w, UINT_MAX, 6 * S);
     g_assert_cmpuint(w.loaded_bytes, ==, 300);
     g_assert_cmpuint(w.heard, ==, 300);
     g_assert_cmpuint(attempt_mark(&w, 600), ==, 44);
-    attempt_heard(&w, 44);
+    attempt_heard(&w, 44, 6 * S);
     g_assert_cmpuint(w.loaded_bytes, ==, 400);
 }
 
@@ -422,6 +455,7 @@ int main(int argc, char **argv)
     g_test_add_func("/attempt/not-called-off-late", test_not_called_off_late);
     g_test_add_func("/attempt/far-away", test_far_away);
     g_test_add_func("/attempt/silent", test_silent);
+    g_test_add_func("/attempt/warms-up", test_warms_up);
     g_test_add_func("/attempt/marks", test_marks);
     g_test_add_func("/attempt/worth-it", test_worth);
     g_test_add_func("/attempt/round-helps", test_round_helps);
