@@ -26,6 +26,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
+#include "system/dirty-tracker.h"
 #include "system/ram-block.h"
 
 #include "globalstate.h"
@@ -265,7 +266,8 @@ static bool send_the_rest(MigrationState *s, QIOChannelBuffer *buffer,
     switchover_lap(s, &b->collect_ns, t);
 
     before = qemu_file_transferred(s->to_dst);
-    if (!qemu_ram_check_intact(errp) || !send_last_pages(s, errp)) {
+    if (!dirty_tracker_intact(errp) || !qemu_ram_check_intact(errp) ||
+        !send_last_pages(s, errp)) {
         return false;
     }
     switchover_note_bytes(s, &b->pages_bytes,

@@ -170,8 +170,14 @@ static uint32_t harvest_locked(ReaperRing *r, Batch *b, uint32_t max)
 {
     SlotMemo last = { 0 };
     uint64_t unknown = 0, beyond = 0;
-    uint32_t n = dirty_ring_harvest(&r->ring, dirty_reaper.pages,
-                                    MIN(max, b->cap - b->nr_unreset));
+    uint32_t n;
+
+    if (dirty_reaper.engine->no_room &&
+        dirty_ring_has(&r->ring, r->ring.entries)) {
+        dirty_reaper.engine->no_room();
+    }
+    n = dirty_ring_harvest(&r->ring, dirty_reaper.pages,
+                           MIN(max, b->cap - b->nr_unreset));
 
     if (n && !g_ptr_array_find(b->rings, r, NULL)) {
         g_ptr_array_add(b->rings, r);

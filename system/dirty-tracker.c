@@ -397,6 +397,13 @@ void dirty_tracker_drain_vcpu(CPUState *cpu)
     }
 }
 
+bool dirty_tracker_intact(Error **errp)
+{
+    const DirtyTrackerOps *ops = dirty_tracker_active();
+
+    return !ops->intact || ops->intact(errp);
+}
+
 void dirty_tracker_vcpu_exit(CPUState *cpu)
 {
     const DirtyTrackerOps *ops = dirty_tracker_active();

@@ -62,8 +62,10 @@ static struct {
     bool has_pml;
     double fault_ns; /* set before anybody asks */
 
-    _Atomic bool broken; /* a reset failed: see above */
-    _Atomic bool stuck;  /* the last one did */
+    _Atomic bool broken;    /* a reset failed: see above */
+    _Atomic bool stuck;     /* the last one did */
+    KvmVm *_Atomic overrun; /* the VM in which a ring was found without room,
+                               for as long as it lives */
 
     QemuMutex lock;
     GHashTable *told; /* CPUState * -> pages told so far; guarded by lock */
@@ -170,7 +172,34 @@ bool kvm_ring_is_stuck(int *err)
     return ret < 0;
 }
 
-static const DirtyReaperEngine reaper_engine = { .reset = reset_rings };
+/*
+ * A vCPU leaves the guest while there is still room in its ring; but not while
+ * the kernel interprets the guest's code (real mode on some hosts): then it
+ * writes over entries that were not read yet. Which pages they were of is lost,
+ * and so is where the ring goes on: nothing is known in this VM any more.
+ */
+static void no_room(void)
+{
+    atomic_store(&rings.overrun, kvm_vm());
+}
+
+static bool ring_intact(Error **errp)
+{
+    if (atomic_load(&rings.overrun) == kvm_vm()) {
+        error_setg(errp,
+                   "the kernel wrote to a dirty ring of %u entries that "
+                   "was full, so that writes of the guest are not known; "
+                   "start with dirty-tracking=bitmap",
+                   kvm_vm()->ring_entries);
+        return false;
+    }
+    return true;
+}
+
+static const DirtyReaperEngine reaper_engine = {
+    .reset = reset_rings,
+    .no_room = no_room,
+};
 
 static void ring_vcpu_exit(CPUState *cpu)
 {
@@ -449,6 +478,7 @@ const DirtyTrackerOps kvm_ring_tracker = {
     .collect = ring_collect,
     .look = dirty_reaper_look,
     .clean = ring_clean,
+    .intact = ring_intact,
     .vcpu_exit = ring_vcpu_exit,
     .attribute = ring_attribute,
     .cost = ring_cost,

@@ -57,6 +57,12 @@ typedef struct DirtyReaperEngine {
      * Returns how many are free now.
      */
     uint32_t (*reset)(uint32_t due);
+    /*
+     * Optional: for a producer that should leave room, and may not. A ring was
+     * found without any: entries may have been written over. Called before what
+     * is there is harvested, by any thread, with the reaper's lock held.
+     */
+    void (*no_room)(void);
 } DirtyReaperEngine;
 
 /* Begin and end: the thread, nothing registered. Under the BQL. */

@@ -152,6 +152,12 @@ struct DirtyTrackerOps {
     /* Required. Re-arm the range; see the ordering above. */
     void (*clean)(RAMBlock *block, ram_addr_t start, ram_addr_t length);
 
+    /*
+     * Optional (absent: it has). Has it published all writes that it was to?
+     * Any thread.
+     */
+    bool (*intact)(Error **errp);
+
     /* Optional. Publish what @cpu still holds; @cpu's thread or @cpu stopped. */
     void (*drain_vcpu)(CPUState *cpu);
 
@@ -220,6 +226,8 @@ bool dirty_tracker_change(const DirtyTrackerOps *ops, Error **errp);
 
 /* Wrappers: what an absent optional hook means is decided here, once. */
 void dirty_tracker_drain_vcpu(CPUState *cpu);
+/* Has the active tracker seen everything? Else the reason. Any thread. */
+bool dirty_tracker_intact(Error **errp);
 void dirty_tracker_vcpu_exit(CPUState *cpu);
 bool dirty_tracker_attribute(CPUState *cpu, uint64_t *pages);
 /*

@@ -6,6 +6,8 @@
  */
 #include "qemu/osdep.h"
 
+#include <netdb.h>
+
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -79,6 +81,18 @@ static const MigrationTest tcp_test = {
     .after = both_confined,
     CONFINED,
 };
+
+/* A system without /etc/hosts does not even know itself by name. */
+static bool has_name(const char *name)
+{
+    struct addrinfo *ai = NULL;
+
+    if (getaddrinfo(name, NULL, NULL, &ai)) {
+        return false;
+    }
+    freeaddrinfo(ai);
+    return true;
+}
 
 static const MigrationTest tcp6_name_test = {
     .name = "/migration/confined/none/tcp-by-name",
@@ -269,7 +283,9 @@ static void add_tests(void)
     bool tcg = g_str_equal(qtest_arch(), "aarch64");
 
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
-        migration_test_add(tests[i]);
+        if (tests[i] != &tcp6_name_test || has_name("localhost")) {
+            migration_test_add(tests[i]);
+        }
     }
     for (size_t i = 0; tcg && i < G_N_ELEMENTS(tcg_tests); i++) {
         migration_test_add(&tcg_tests[i]);

@@ -220,6 +220,7 @@ static struct {
     TestRing *rings[MAX_CPUS];
     uint64_t slot_first; /* page of the block where slot 1 begins */
     uint32_t resets, due;
+    unsigned no_room; /* rings found without any; under the reaper's lock */
 } eng;
 
 static void protect(uint32_t slot, uint64_t offset)
@@ -247,7 +248,16 @@ static uint32_t eng_reset(uint32_t due)
     return n;
 }
 
-static const DirtyReaperEngine engine = { .reset = eng_reset };
+/* Under the reaper's lock. */
+static void eng_no_room(void)
+{
+    eng.no_room++;
+}
+
+static const DirtyReaperEngine engine = {
+    .reset = eng_reset,
+    .no_room = eng_no_room,
+};
 
 static CPUState *cpu_new(int index)
 {
@@ -771,6 +781,23 @@ static void test_hard_full(void)
     end();
 }
 
+/* The last place of a ring taken: its producer may have gone on. */
+static void test_no_room(void)
+{
+    begin();
+    eng.no_room = 0;
+    fill(0, 255, 0);
+    dirty_reaper_collect();
+    g_assert_cmpuint(eng.no_room, ==, 0);
+    fill(0, 256, 1000);
+    dirty_reaper_collect();
+    g_assert_cmpuint(eng.no_room, ==, 1);
+    fill(0, 1, 2000);
+    dirty_reaper_collect();
+    g_assert_cmpuint(eng.no_room, ==, 1);
+    end();
+}
+
 /* A vCPU that is asked to stop does not wait for the reaper. */
 static void test_kick_ends_the_wait(void)
 {
@@ -947,6 +974,7 @@ int TSA_NO_CHECK main(int argc, char **argv)
     g_test_add_func("/reaper/halves", test_halves);
     g_test_add_func("/reaper/full/only-full", test_full_reaps_only_full);
     g_test_add_func("/reaper/full/hard", test_hard_full);
+    g_test_add_func("/reaper/full/no-room", test_no_room);
     g_test_add_func("/reaper/full/kick-ends-the-wait", test_kick_ends_the_wait);
     g_test_add_func("/reaper/full/backstop", test_backstop);
     g_test_add_func("/reaper/big-lock-held", test_big_lock_held);
