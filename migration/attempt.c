@@ -8,11 +8,14 @@
 
 bool attempt_may_come(const AttemptRecord *record, int64_t now_ns)
 {
-    unsigned doublings = MIN(record->count, ATTEMPT_SPACING_MOST + 1) - 1;
+    unsigned doublings;
 
-    return !record->count ||
-           (now_ns - record->end_ns) / (ATTEMPT_SPACING << doublings) >=
-               record->cost_ns;
+    if (!record->count) {
+        return true;
+    }
+    doublings = MIN(record->count - 1, ATTEMPT_SPACING_MOST);
+    return (now_ns - record->end_ns) / (ATTEMPT_SPACING << doublings) >=
+           record->cost_ns;
 }
 
 bool attempt_is_worth_it(const DowntimeInputs *in, int64_t limit_ns,

@@ -16,12 +16,12 @@
  *
  * A pause can therefore also be tried of which it is only hoped that it keeps
  * the limit, where more rounds would not help: the guest writes about as fast
- * as is sent, so the next round would owe as much. Attempts may take 1 part in
- * ATTEMPT_SPACING of the guest's time.
+ * as is sent, so the next round would owe as much. Where that hope is vain it
+ * costs the guest little: attempts come ever less often.
  *
- * Here is the arithmetic; switchover.c stops, sends and calls off.
+ * Here is the arithmetic; switchover-try.c sends and calls off.
  *
- * Threads: the migration thread. Used by: thread.c, switchover.c.
+ * Threads: the migration thread. Used by: thread.c, switchover-try.c.
  * Uses: downtime.h.
  */
 #ifndef MIGRATION_ATTEMPT_H
@@ -31,8 +31,8 @@
 
 /* The pause's speed is hoped to be this many times that of precopy. */
 #define ATTEMPT_HOPE 8
-/* An attempt that took t is followed by this many times t without one, and by
- * twice as many for each that was called off before it. */
+/* An attempt that took t is followed by this many times t without one; twice as
+ * many for each that was called off before it. */
 #define ATTEMPT_SPACING      20
 #define ATTEMPT_SPACING_MOST 8 /* doublings */
 /*

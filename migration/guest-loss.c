@@ -41,14 +41,12 @@ void guest_loss_begin(GuestLoss *loss, const RamSave *rs)
 void guest_loss_round(GuestLoss *loss, const RamSave *rs)
 {
     GuestLoss now = look(rs);
-    DirtyTrackerCost cost = { 0 };
+    DirtyTrackerCost cost;
 
     if (now.ran_ns - loss->ran_ns < LEAST_NS) {
         return;
     }
-    if (dirty_tracker_active()->cost) {
-        dirty_tracker_active()->cost(&cost);
-    }
+    dirty_tracker_cost(&cost);
     /* With rings each fault made an entry, without them a page of the sync. */
     now.share = guest_loss_share(
         MAX(now.pages - loss->pages, now.entries - loss->entries),

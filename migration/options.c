@@ -14,6 +14,8 @@
 #include "options.h"
 #include "system/dirty-tracker.h"
 
+#define NS_PER_MS INT64_C(1000000)
+
 #define DOWNTIME_LIMIT_MAX_MS      2000000
 #define CLEAR_BITMAP_SHIFT_DEFAULT 18
 #define CLEAR_BITMAP_SHIFT_MIN     6 /* one word of a tracker's bitmap */
@@ -92,6 +94,11 @@ uint64_t migrate_avail_switchover_bandwidth(void)
 uint64_t migrate_downtime_limit_ms(void)
 {
     return atomic_load_explicit(&opts.downtime_limit_ms, memory_order_relaxed);
+}
+
+int64_t migrate_downtime_limit_ns(void)
+{
+    return (int64_t)migrate_downtime_limit_ms() * NS_PER_MS;
 }
 
 bool migrate_detect_zero_pages(void)

@@ -37,6 +37,7 @@ bool migration_cap_is_validated(MigrationCapability cap);
 uint64_t migrate_max_bandwidth(void);              /* bytes/s, 0 = no limit */
 uint64_t migrate_avail_switchover_bandwidth(void); /* bytes/s, 0 = unknown */
 uint64_t migrate_downtime_limit_ms(void);
+int64_t migrate_downtime_limit_ns(void); /* the same */
 bool migrate_detect_zero_pages(void);
 /* What the above returns, to be looked at page by page. */
 _Atomic bool *migrate_detect_zero_pages_flag(void);

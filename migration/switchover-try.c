@@ -26,11 +26,9 @@
 /* Longest wait for an answer between two looks at the watch. */
 #define WATCH_WAIT_MS 2
 
-#define NS_PER_MS INT64_C(1000000)
-
 static bool is_worth_watching(MigrationState *s, const DowntimeInputs *in)
 {
-    int64_t limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS;
+    int64_t limit_ns = migrate_downtime_limit_ns();
 
     return s->rp.started && s->old_state == RUN_STATE_RUNNING &&
            !in->avail_switchover &&
@@ -156,7 +154,7 @@ SwitchoverResult switchover_try_pages(MigrationState *s, int64_t begin_ns,
     ram_sync(rs, true);
     switchover_lap(s, &b->collect_ns, t);
     w = (AttemptWatch){
-        .limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS,
+        .limit_ns = migrate_downtime_limit_ns(),
         .begin_ns = begin_ns,
         .rest_ns = downtime_fixed_ns(&in),
         .rtt_ns = s->rtt_ns,

@@ -187,8 +187,7 @@ static void note_prediction(MigrationState *s, const DowntimeInputs *in)
 
     STAT_SET(&s->stats, bandwidth_bytes, downtime_bandwidth(in));
     STAT_SET(&s->stats, expected_downtime_ns,
-             ns == INT64_MAX ? (int64_t)migrate_downtime_limit_ms() * NS_PER_MS
-                             : ns);
+             ns == INT64_MAX ? migrate_downtime_limit_ns() : ns);
     STAT_SET(&s->stats, expected_fixed_ns, downtime_fixed_ns(in));
 }
 
@@ -252,7 +251,7 @@ static int send_part(MigrationState *s, Rounds *r, Error **errp)
 static bool sync_is_due(MigrationState *s, const Rounds *r, bool nothing_owed)
 {
     int64_t last_sync_ns = ram_save_state()->last_sync.total_ns;
-    int64_t limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS;
+    int64_t limit_ns = migrate_downtime_limit_ns();
     uint64_t owed = ram_save_owed_bytes(ram_save_state());
     DowntimeInputs in = migration_downtime_inputs(s, owed);
 
@@ -324,7 +323,7 @@ static void sync_round(MigrationState *s)
 /* Sync; true if the switchover may come now. */
 static bool sync_and_decide(MigrationState *s, Rounds *r)
 {
-    int64_t limit_ns = (int64_t)migrate_downtime_limit_ms() * NS_PER_MS;
+    int64_t limit_ns = migrate_downtime_limit_ns();
     DowntimeInputs in;
     bool stalled;
 

@@ -286,6 +286,21 @@ void migration_start_target(MigrationPair *p)
     p->dst = start_side(p, true);
 }
 
+void migration_wait_arrival(MigrationPair *p)
+{
+    migration_wait(p->src, "completed");
+    migration_wait(p->dst, "completed");
+    migration_check_memory(p);
+}
+
+void migration_pair_quit(MigrationPair *p)
+{
+    qtest_quit(p->src);
+    qtest_quit(p->dst);
+    p->src = p->dst = NULL;
+    migration_pair_free(p);
+}
+
 void migration_new_target(MigrationPair *p)
 {
     if (p->dst) {

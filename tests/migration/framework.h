@@ -142,6 +142,10 @@ void migration_check_memory(MigrationPair *p);
 void migration_check_guest(MigrationPair *p, bool dst);
 /* The guest on that side makes progress now. */
 void migration_assert_guest_runs(MigrationPair *p, bool dst);
+/* Until both sides say that it is done; then nothing is lost (machine none). */
+void migration_wait_arrival(MigrationPair *p);
+/* End both sides, and p. */
+void migration_pair_quit(MigrationPair *p);
 /* End the old target, whatever it is up to, and start a new one. */
 void migration_new_target(MigrationPair *p);
 /* End the source; the target is the source of the next migration. */

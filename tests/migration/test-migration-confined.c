@@ -214,13 +214,8 @@ static void test_exec_refused(void)
 
     migration_target_listen(p);
     migration_go(p);
-    migration_wait(p->src, "completed");
-    migration_wait(p->dst, "completed");
-    migration_check_memory(p);
-    qtest_quit(p->src);
-    qtest_quit(p->dst);
-    p->src = p->dst = NULL;
-    migration_pair_free(p);
+    migration_wait_arrival(p);
+    migration_pair_quit(p);
 }
 
 /* --------------------------------------------------- as another user */

@@ -114,13 +114,8 @@ static void test_fd(void)
     close(fds[1]);
     migration_target_listen(p);
     migration_go(p);
-    migration_wait(p->src, "completed");
-    migration_wait(p->dst, "completed");
-    migration_check_memory(p);
-    qtest_quit(p->src);
-    qtest_quit(p->dst);
-    p->src = p->dst = NULL;
-    migration_pair_free(p);
+    migration_wait_arrival(p);
+    migration_pair_quit(p);
 }
 
 /* The same said by parts instead of by a URI. */
@@ -148,13 +143,8 @@ static void test_channels(void)
     G_GNUC_UNUSED g_autoptr(json_object) r2 = qtest_qmp_ok(
         p->src, "{'execute':'migrate','arguments':{'channels':%s}}",
         main_channel);
-    migration_wait(p->src, "completed");
-    migration_wait(p->dst, "completed");
-    migration_check_memory(p);
-    qtest_quit(p->src);
-    qtest_quit(p->dst);
-    p->src = p->dst = NULL;
-    migration_pair_free(p);
+    migration_wait_arrival(p);
+    migration_pair_quit(p);
 }
 
 /* ----------------------------------------- capabilities and reports */

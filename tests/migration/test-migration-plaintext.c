@@ -96,14 +96,6 @@ static MigrationPair *pair_or_skip(const char *address)
     return NULL;
 }
 
-static void end_pair(MigrationPair *p)
-{
-    qtest_quit(p->src);
-    qtest_quit(p->dst);
-    p->src = p->dst = NULL;
-    migration_pair_free(p);
-}
-
 static void migrate_uri(QTestState *s, const char *command, const char *uri)
 {
     G_GNUC_UNUSED g_autoptr(json_object) r = qtest_qmp_ok(
@@ -159,7 +151,7 @@ static void test_once(void)
     g_assert_cmpuint(warnings(p->src), ==, 1);
     g_assert_cmpuint(warnings(p->dst), ==, 1);
     migration_check_memory(p);
-    end_pair(p);
+    migration_pair_quit(p);
 }
 
 /* Sockets that were connected by somebody else are looked at, too. */
@@ -199,7 +191,7 @@ static void test_fd(void)
     migration_wait(p->dst, "completed");
     g_assert_cmpuint(warnings(p->src), ==, 1);
     g_assert_cmpuint(warnings(p->dst), ==, 1);
-    end_pair(p);
+    migration_pair_quit(p);
 }
 
 static void add_tests(void)

@@ -55,6 +55,12 @@ static void wait_changes(MigrationPair *p, int64_t n)
 
 /* ------------------------------------------------------------ pages */
 
+#define TWO_RANDOM_WRITERS(more)                                           \
+    .accel = ACCEL, .guest = "workload",                                   \
+    .guest_args = "ws=4 cpus=2 bytes=64 pat=random" more, .guest_cpus = 2, \
+    .ram_mib = 64, .src_args = EACH_ROUND, .caps = caps_return_path,       \
+    .own_only = true
+
 static void change_then_let_go(MigrationPair *p)
 {
     wait_changes(p, changes_wanted());
@@ -63,16 +69,9 @@ static void change_then_let_go(MigrationPair *p)
 
 static const MigrationTest pages_test = {
     .name = "/migration/twin/pages",
-    .accel = ACCEL,
-    .guest = "workload",
-    .guest_args = "ws=4 cpus=2 bytes=64 fill=1 pat=random",
-    .guest_cpus = 2,
-    .ram_mib = 64,
-    .src_args = EACH_ROUND,
-    .caps = caps_return_path,
+    TWO_RANDOM_WRITERS(" fill=1"),
     .params = "'max-bandwidth':40000000,'downtime-limit':0",
     .during = change_then_let_go,
-    .own_only = true,
 };
 
 /* No more: nothing holds this one back, it may end by itself. */
@@ -85,16 +84,9 @@ static void change_a_little(MigrationPair *p)
 /* The first pass is over before it is known how the guest writes. */
 static const MigrationTest fast_test = {
     .name = "/migration/twin/pages-fast",
-    .accel = ACCEL,
-    .guest = "workload",
-    .guest_args = "ws=4 cpus=2 bytes=64 pat=random",
-    .guest_cpus = 2,
-    .ram_mib = 64,
-    .src_args = EACH_ROUND,
-    .caps = caps_return_path,
+    TWO_RANDOM_WRITERS(""),
     .params = "'max-bandwidth':0,'downtime-limit':0",
     .during = change_a_little,
-    .own_only = true,
 };
 
 /* ------------------------------------------------------------ clocks */

@@ -267,19 +267,30 @@ static RAMBlock *block_in_small_fs(char **dir, unsigned room)
                                     &error_abort);
 }
 
+/* Named @name, of four pages of which two find room; NULL: the test is left. */
+static RAMBlock *full_block_or_skip(const char *name, char **dir)
+{
+    RAMBlock *rb = block_in_small_fs(dir, 2);
+
+    if (!rb) {
+        g_test_skip("a small file system needs root");
+        return NULL;
+    }
+    qemu_ram_set_idstr(rb, name, &error_abort);
+    qemu_ram_set_plug_hook(note_plug);
+    return rb;
+}
+
 static void test_stand_in(void)
 {
     g_autofree char *dir = NULL;
-    RAMBlock *rb = block_in_small_fs(&dir, 2);
+    RAMBlock *rb = full_block_or_skip("full.ram", &dir);
     volatile uint8_t *host;
     Error *err = NULL;
 
     if (!rb) {
-        g_test_skip("a small file system needs root");
         return;
     }
-    qemu_ram_set_idstr(rb, "full.ram", &error_abort);
-    qemu_ram_set_plug_hook(note_plug);
     host = qemu_ram_get_host_addr(rb);
     for (int i = 0; i < 4; i++) {
         host[i * PAGE + 5] = 0x40 + i;
@@ -382,16 +393,13 @@ static void test_broken_page(void)
 static void test_touch(void)
 {
     g_autofree char *dir = NULL;
-    RAMBlock *rb = block_in_small_fs(&dir, 2);
+    RAMBlock *rb = full_block_or_skip("touch.ram", &dir);
     volatile uint8_t *host;
     Error *err = NULL;
 
     if (!rb) {
-        g_test_skip("a small file system needs root");
         return;
     }
-    qemu_ram_set_idstr(rb, "touch.ram", &error_abort);
-    qemu_ram_set_plug_hook(note_plug);
     host = qemu_ram_get_host_addr(rb);
     told = told_lost = false;
     host[0] = host[PAGE] = 1;
