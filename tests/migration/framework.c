@@ -251,7 +251,7 @@ static void fill_pattern(uint8_t *ram, size_t bytes)
     }
 }
 
-static void wait_for_guest(MigrationPair *p)
+void migration_wait_guest(MigrationPair *p)
 {
     gint64 end = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
 
@@ -274,7 +274,7 @@ void migration_start_source(MigrationPair *p)
     }
     p->src = start_side(p, false);
     if (p->test->guest) {
-        wait_for_guest(p);
+        migration_wait_guest(p);
     }
 }
 

@@ -140,6 +140,8 @@ void migration_wait_pass(QTestState *s, int64_t pass);
 void migration_check_memory(MigrationPair *p);
 /* The guest, stopped on side @dst, has lost nothing. */
 void migration_check_guest(MigrationPair *p, bool dst);
+/* Until each vCPU of the source does what the guest is for. */
+void migration_wait_guest(MigrationPair *p);
 /* The guest on that side makes progress now. */
 void migration_assert_guest_runs(MigrationPair *p, bool dst);
 /* Until both sides say that it is done; then nothing is lost (machine none). */

@@ -239,7 +239,7 @@ static void test_guest(gconstpointer data)
     G_GNUC_UNUSED g_autoptr(json_object)
         c = qtest_qmp_ok(p->src, "{'execute':'cont'}");
     qtest_assert_status(p->src, "running");
-    migration_assert_guest_runs(p, false);
+    migration_wait_guest(p); /* it stood while its vCPUs were starting */
     migration_assert_guest_runs(p, false);
     G_GNUC_UNUSED g_autoptr(json_object)
         s = qtest_qmp_ok(p->src, "{'execute':'stop'}");

@@ -17,7 +17,8 @@ import tempfile
 OK, BAD, SKIP = '', '<failure/>', '<skipped/>'
 REPORT = 'WARNING: ThreadSanitizer: data race'
 
-# name: programs (name, result, status, cases), reports of sanitizers,
+# name: programs (name, result, status, cases, optional: what it printed),
+#       reports of sanitizers,
 #       exit status of meson, last line, further line that must be there
 CASES = {
     'all well': (
@@ -53,6 +54,22 @@ CASES = {
     'a report of a process that nobody waited for': (
         [('p:unit / a', 'OK', 0, [OK])],
         [REPORT], 0, '1 passed, 1 failed, 0 skipped', REPORT),
+    'a failed case says why': (
+        [('p:unit / a', 'FAIL', 1, [OK, BAD],
+          'ok c1\n# not of it\nnot ok c2\n# clocks\n#  step back\nok c3\n# no')],
+        [], 1, '1 passed, 1 failed, 0 skipped',
+        'FAILED: p.p:unit / a c2: clocks step back'),
+    'a program that died says why': (
+        [('p:unit / a', 'ERROR', -5, [OK],
+          'ok c1\n** ERROR **: no guest\nand more')],
+        [], 1, '1 passed, 1 failed, 0 skipped',
+        'FAILED: p:unit / a: the program: ERROR, exit status -5: '
+        '** ERROR **: no guest'),
+    'a skipped case says why': (
+        [('p:unit / a', 'OK', 0,
+          [SKIP + '<system-out>no /dev/kvm\n</system-out>'])],
+        [], 0, '0 passed, 0 failed, 1 skipped',
+        'skipped: p.p:unit / a c1: no /dev/kvm'),
     'meson itself fails': (
         [('p:unit / a', 'OK', 0, [OK])],
         [], 2, '1 passed, 1 failed, 0 skipped',
@@ -61,7 +78,8 @@ CASES = {
 }
 
 # All others must end with status 1.
-GOOD_ENDS = {'all well', 'a remark of a sanitizer is no report'}
+GOOD_ENDS = {'all well', 'a remark of a sanitizer is no report',
+             'a skipped case says why'}
 
 
 def load(path):
@@ -76,15 +94,18 @@ def load(path):
 def write_logs(logs, programs, reports):
     xml = ['<testsuites>']
     with open(os.path.join(logs, 'testlog.json'), 'w', encoding='utf-8') as f:
-        for name, result, status, cases in programs:
+        for name, result, status, cases, *printed in programs:
+            printed = ''.join(printed)
             print(json.dumps({'name': name, 'result': result,
-                              'returncode': status}), file=f)
+                              'returncode': status, 'stdout': printed}),
+                  file=f)
             # As meson does: without cases, the program is one of the project.
             inner = ''.join('<testcase name="c%d">%s</testcase>' % (n + 1, what)
                             for n, what in enumerate(cases))
             if cases:
-                xml.append('<testsuite name="p.%s">%s</testsuite>'
-                           % (name, inner))
+                xml.append('<testsuite name="p.%s">%s<system-out>%s'
+                           '</system-out></testsuite>'
+                           % (name, inner, printed))
             else:
                 xml.append('<testsuite name="p"><testcase name="%s">'
                            '</testcase></testsuite>' % name
