@@ -243,32 +243,34 @@ static void test_loss_share(void)
 
 static struct {
     QemuThread guest, target;
-    _Atomic bool end;         /* of the guest's thread */
-    int fd;                   /* the target's */
-    unsigned deaf;            /* this many pauses go without an answer */
-    _Atomic unsigned pauses;  /* begun */
-    _Atomic bool in_pause;    /* asked in one */
-    _Atomic unsigned resumed; /* times that the guest was seen to go on */
+    _Atomic bool end;        /* of the guest's thread */
+    int fd;                  /* the target's */
+    unsigned deaf;           /* this many pauses go without an answer */
+    _Atomic unsigned pauses; /* begun */
+    _Atomic bool in_pause;   /* asked in one */
+    unsigned resumed;        /* times that the guest went on; BQL */
 } w;
 
 /* All memory all the time, while it runs. */
 static void *writing_guest(void *opaque)
 {
-    bool ran = true;
-
     while (!atomic_load(&w.end)) {
-        bool runs = runstate_is_running();
-
-        if (runs) {
+        if (runstate_is_running()) {
             guest_writes_all();
         }
-        if (runs && !ran) {
-            atomic_fetch_add(&w.resumed, 1);
-        }
-        ran = runs;
         g_usleep(100);
     }
     return NULL;
+}
+
+/* ... and just before it stands, also where its thread got no processor. */
+static void on_vm_change(void *opaque, bool running, RunState state)
+{
+    if (running) {
+        w.resumed++;
+    } else {
+        guest_writes_all();
+    }
 }
 
 static void *target(void *opaque)
@@ -306,13 +308,6 @@ static void *target(void *opaque)
     }
 }
 
-/* Pauses that are called off since the host was late: under a sanitizer, each. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LATENESS 1000
-#else
-#define LATENESS 0
-#endif
-
 /* 20 MB/s while the guest runs, so a pause would be of 210 ms, by that. */
 static void begin(unsigned deaf, uint64_t promised)
 {
@@ -335,8 +330,10 @@ static void begin(unsigned deaf, uint64_t promised)
 static MigrationInfo *end(MigrationStatus want)
 {
     MigrationInfo *info;
+    unsigned resumed;
 
     g_assert_cmpint(run_to_end(), ==, want);
+    resumed = w.resumed;
     atomic_store(&w.end, true);
     qemu_thread_join(&w.guest);
     qemu_thread_join(&w.target);
@@ -350,6 +347,7 @@ static MigrationInfo *end(MigrationStatus want)
         revive();
     }
     g_assert_true(runstate_is_running());
+    w.resumed = resumed;
     return info;
 }
 
@@ -360,10 +358,12 @@ static void test_ends(void)
 
     begin(0, 0);
     info = end(MIGRATION_STATUS_COMPLETED);
-    g_assert_cmpuint(info->details->called_off, <=, LATENESS);
-    /* After the first pass, with all of the memory. */
+    /* With all of the memory, and after the first pass if the host was not so
+     * late that the pause had to be called off. */
     g_assert_cmpuint(info->ram->downtime_bytes, >, RAM_BYTES / 4 * 3 - 4096);
-    g_assert_cmpuint(info->ram->transferred, <, 3 * RAM_BYTES);
+    if (!info->details->called_off) {
+        g_assert_cmpuint(info->ram->dirty_sync_count, <=, 4);
+    }
     g_assert_cmpint(info->details->blackout->pages_bytes, >, RAM_BYTES / 2);
 }
 
@@ -374,9 +374,8 @@ static void test_called_off(void)
     begin(2, 0);
     info = end(MIGRATION_STATUS_COMPLETED);
     g_assert_cmpuint(info->details->called_off, >=, 2);
-    g_assert_cmpuint(info->details->called_off, <=, 2 + LATENESS);
     g_assert_cmpint(info->details->called_off_time, >, 0);
-    g_assert_cmpuint(atomic_load(&w.resumed), >=, 1); /* it may be missed */
+    g_assert_cmpuint(w.resumed, ==, info->details->called_off);
     /* Parts are of the pause that was the last. */
     g_assert_cmpint(info->details->blackout->stop +
                         info->details->blackout->pages +
@@ -384,23 +383,31 @@ static void test_called_off(void)
                     <=, info->details->blackout->total);
 }
 
-/* A `stop` during a pause that is called off is not lost. */
-static void TSA_REQUIRES(bql) test_stop_in_it(void)
+/* Returns in the midst of one: without the BQL it can't be called off. */
+static void TSA_REQUIRES(bql) wait_for_pause(void)
 {
-    g_autoptr(MigrationInfo) info = NULL;
-
-    begin(1000, 0);
-    while (!atomic_load(&w.in_pause)) {
+    while (!atomic_load(&w.in_pause) || runstate_is_running()) {
         main_loop_iterate(false);
         bql_unlock();
         g_usleep(50);
         bql_lock();
     }
+}
+
+/* A `stop` during a pause that is called off is not lost. */
+static void TSA_REQUIRES(bql) test_stop_in_it(void)
+{
+    g_autoptr(MigrationInfo) info = NULL;
+    unsigned resumed;
+
+    begin(1000, 0);
+    wait_for_pause();
+    resumed = w.resumed;
     vm_stop(RUN_STATE_PAUSED); /* as the command does */
     /* The guest writes no more: the rounds end, with no pause to be watched. */
     set_limits(0, 0, 10000);
     g_assert_cmpint(run_to_end(), ==, MIGRATION_STATUS_COMPLETED);
-    g_assert_cmpuint(atomic_load(&w.resumed), ==, 0);
+    g_assert_cmpuint(w.resumed, ==, resumed);
     g_assert_cmpint(migrate_get_current()->old_state, ==, RUN_STATE_PAUSED);
     info = end(MIGRATION_STATUS_COMPLETED);
 }
@@ -434,12 +441,7 @@ static void TSA_REQUIRES(bql) test_cancelled_in_it(void)
     g_autoptr(MigrationInfo) info = NULL;
 
     begin(1000, 0);
-    while (!atomic_load(&w.in_pause)) {
-        main_loop_iterate(false);
-        bql_unlock();
-        g_usleep(50);
-        bql_lock();
-    }
+    wait_for_pause();
     qmp_migrate_cancel(&error_abort);
     info = end(MIGRATION_STATUS_CANCELLED);
 }
@@ -450,6 +452,7 @@ int main(int argc, char **argv)
 
     g_test_init(&argc, &argv, NULL);
     set_up();
+    qemu_add_vm_change_state_handler(on_vm_change, NULL);
     g_test_add_func("/attempt/keeps-limit", test_keeps_limit);
     g_test_add_func("/attempt/called-off-early", test_called_off_early);
     g_test_add_func("/attempt/not-called-off-late", test_not_called_off_late);
