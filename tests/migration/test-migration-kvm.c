@@ -239,7 +239,7 @@ static const MigrationTest plain_sector_test = {
 
 static void wait_asleep(MigrationPair *p)
 {
-    gint64 end = g_get_monotonic_time() + 30 * G_USEC_PER_SEC;
+    gint64 end = g_get_monotonic_time() + 100 * G_USEC_PER_SEC;
 
     for (;;) {
         g_autoptr(json_object)

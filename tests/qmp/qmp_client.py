@@ -29,7 +29,7 @@ class Machine:
     def __exit__(self, *exc):
         if self.proc.poll() is None:
             self.proc.terminate()
-        self.status = self.proc.wait(timeout=20)
+        self.status = self.proc.wait(timeout=100)
         # What scripts/run-tests makes sanitizers end a binary with.
         assert self.status != 86, 'a sanitizer ended the binary'
         self.proc.stdin.close()
@@ -38,7 +38,7 @@ class Machine:
     def receive(self):
         line = self.proc.stdout.readline()
         if not line:
-            raise EOFError(f'no answer; exit status {self.proc.wait(20)}')
+            raise EOFError(f'no answer; exit status {self.proc.wait(100)}')
         return json.loads(line)
 
     def send_text(self, text):

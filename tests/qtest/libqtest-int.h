@@ -38,6 +38,6 @@ void qtest_put(QTestState *s, int fd, const char *bytes, size_t len,
                const int *fds, size_t nfds);
 void qtest_qmp_handshake(QTestState *s, bool oob);
 
-#define QTEST_TIMEOUT_MS 30000
+#define QTEST_TIMEOUT_MS 120000
 
 #endif /* TESTS_QTEST_LIBQTEST_INT_H */

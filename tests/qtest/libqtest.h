@@ -20,18 +20,6 @@
 
 #include <json-c/json.h>
 
-#include "qemu/tsan.h"
-
-/*
- * What a limit on the time of our own binary is multiplied by: sanitizers make
- * it slow, and what they are there for is not speed.
- */
-#if defined(QEMU_TSAN) || defined(__SANITIZE_ADDRESS__)
-#define QTEST_SLOWDOWN 2
-#else
-#define QTEST_SLOWDOWN 1
-#endif
-
 typedef struct QTestState QTestState;
 
 /* Path of the binary under test; "aarch64" or "x86_64" of it. */

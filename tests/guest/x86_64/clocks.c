@@ -221,7 +221,11 @@ static void look(volatile struct clock_page *p, uint64_t cpu)
         barrier();
     } while (ticks != p->ticks);
     if (p->has_kvm_clock) {
-        step(&p->kvm_steps, &p->kvm_largest, p->now_kvm_ns, ns);
+        if (arch_kvm_clock(cpu)->flags & KVM_CLOCK_WITH_TSC) {
+            step(&p->kvm_steps, &p->kvm_largest, p->now_kvm_ns, ns);
+        } else {
+            p->kvm_loose++;
+        }
     }
     step(&p->tsc_steps, &p->tsc_largest, p->now_tsc, tsc);
     if (p->loops && tsc - p->now_tsc > p->longest_loop_gap) {

@@ -54,7 +54,9 @@ struct clock_page {
     uint64_t longest_loop_gap; /* d8 between two looks at the clocks */
     uint64_t pages_written;    /* e0 */
     uint64_t first_ticks;      /* e8 had come at first_tsc */
-    uint64_t pad[482];
+    uint64_t kvm_loose;        /* f0 looks at a kvmclock that does not say
+                                       that it runs with the TSC: it may step */
+    uint64_t pad[481];
 };
 
 _Static_assert(sizeof(struct clock_page) == 4096, "one page");

@@ -64,6 +64,8 @@ static inline volatile uint32_t *lapic(unsigned reg)
 
 /* What KVM keeps up to date for a guest that asked for its clock (Linux,
  * Documentation/virt/kvm/x86/msr.rst, MSR_KVM_SYSTEM_TIME_NEW). */
+#define KVM_CLOCK_WITH_TSC 1 /* of flags; there PVCLOCK_TSC_STABLE_BIT */
+
 struct kvm_clock {
     uint32_t version; /* odd: being changed */
     uint32_t pad;
