@@ -7,24 +7,29 @@
 
 #include "ram/ram-load-pages.h"
 
-#define BATCH_PAGES 64
-/* Batches that wait for the thread, the one that is being filled included. */
-#define QUEUE_LENGTH 8
+/* What is copied in at once, at most. */
+#define RUN_PAGES 64
+/* Pages that wait for the thread, those that are being gathered included. */
+#define QUEUE_PAGES 512
 /* Buffers beside that of the stream: all that can be waited for. */
 #define SPARE_BUFFERS 4
-/* Smaller batches are not worth waking a thread. */
+/* Less is not worth waking a thread. */
 #define HAND_OVER_BYTES (16 * 4096)
+/*
+ * When a buffer held less, the channel had no more for now. As long as there
+ * is work for the thread, reading on at once would only be to sleep and wake
+ * for each piece that the source puts in.
+ */
+#define EMPTIED_BYTES (QEMU_FILE_BUFFER_BYTES / 2)
 
-/* Pages that follow one another, their bytes still in a stream's buffer. */
-typedef struct Batch {
+/* The bytes of a page, still in a stream's buffer. */
+typedef struct Page {
     RAMBlock *rb;
     ram_addr_t offset;
-    size_t bytes;
-    unsigned n;
-    struct iovec iov[BATCH_PAGES];
-} Batch;
+    struct iovec bytes;
+} Page;
 
-/* May be read into again when batch number @until is in memory. */
+/* May be read into again when the pages before @until are in memory. */
 typedef struct Spare {
     uint8_t *mem;
     uint64_t until;
@@ -32,60 +37,93 @@ typedef struct Spare {
 
 /* Singleton, as the section that it belongs to. */
 static struct {
-    /* Who takes pages. Batches are numbered; queue[n % QUEUE_LENGTH]. */
-    uint64_t filling;       /* the batch that is being gathered */
+    /* Who takes pages. They are numbered; queue[n % QUEUE_PAGES]. */
+    uint64_t taken;         /* pages before this */
+    uint64_t room;          /* the queue has place for those before this */
+    uint64_t handed;        /* those before this are not the taker's */
+    size_t gathered_bytes;  /* from handed to taken */
     uint64_t current_until; /* as Spare, of the stream's own buffer */
+    size_t current_bytes;   /* of pages in it */
     Spare spares[SPARE_BUFFERS];
     unsigned nr_spares;
     bool thread_exists, no_thread;
     QemuThread thread;
     uint64_t by_caller;
 
-    /* Of a batch that is ready and not done: the thread; else the taker. */
-    Batch queue[QUEUE_LENGTH];
+    /* Of a page that is ready and not done: the thread; else the taker. */
+    Page queue[QUEUE_PAGES];
 
     QemuMutex lock;
-    QemuCond changed;
+    QemuCond more, fewer;
     /* Guarded by the lock. */
-    uint64_t ready, done; /* batches before these are */
+    uint64_t ready, done; /* pages before these are */
+    uint64_t wanted;      /* the taker sleeps until so many are done */
     uint64_t by_thread;
+    bool asleep; /* the thread */
     bool quit;
     Error *err; /* of the first that failed; no later one is written */
 } pages;
 
-static Batch *batch_of(uint64_t number)
+static Page *page_of(uint64_t number)
 {
-    return &pages.queue[number % QUEUE_LENGTH];
+    return &pages.queue[number % QUEUE_PAGES];
 }
 
-static bool write_batch(Batch *b, Error **errp)
+/* Copy in the pages from @from on that follow one another. Returns how many. */
+static unsigned write_run(uint64_t from, uint64_t to, Error **errp)
 {
-    return ram_block_copy_in_pieces(b->rb, b->offset, b->iov, b->n, errp);
+    struct iovec iov[RUN_PAGES];
+    Page *first = page_of(from);
+    ram_addr_t end = first->offset;
+    unsigned n = 0;
+
+    while (n < RUN_PAGES && from + n < to) {
+        Page *p = page_of(from + n);
+
+        if (p->rb != first->rb || p->offset != end) {
+            break;
+        }
+        iov[n++] = p->bytes;
+        end += p->bytes.iov_len;
+    }
+    ram_block_copy_in_pieces(first->rb, first->offset, iov, n, errp);
+    return n;
 }
 
 /* ---- the thread ---- */
 
-static void *write_batches(void *opaque)
+static void *write_pages(void *opaque)
 {
     qemu_mutex_lock(&pages.lock);
     while (!pages.quit) {
+        uint64_t from = pages.done, to = pages.ready;
         Error *err = NULL;
+        bool wake;
 
-        if (pages.done == pages.ready) {
-            qemu_cond_wait(&pages.changed, &pages.lock);
+        if (from == to) {
+            pages.asleep = true;
+            qemu_cond_wait(&pages.more, &pages.lock);
+            pages.asleep = false;
             continue;
         }
-        if (!pages.err) {
-            Batch *b = batch_of(pages.done);
-
+        if (pages.err) {
+            from = to;
+        } else {
             qemu_mutex_unlock(&pages.lock);
-            write_batch(b, &err);
+            from += write_run(from, to, &err);
             qemu_mutex_lock(&pages.lock);
             pages.err = err;
             pages.by_thread++;
         }
-        pages.done++;
-        qemu_cond_broadcast(&pages.changed);
+        pages.done = from;
+        wake = pages.wanted && (pages.err || pages.done >= pages.wanted);
+        if (wake) {
+            pages.wanted = 0;
+            /* Who wakes finds the lock free. */
+            qemu_mutex_unlock(&pages.lock);
+            qemu_cond_signal(&pages.fewer);
+            qemu_mutex_lock(&pages.lock);
+        }
     }
     qemu_mutex_unlock(&pages.lock);
     return NULL;
@@ -98,7 +136,7 @@ static bool have_thread(void)
         /* Without one it is done by who reads, only later. */
         pages.thread_exists = g_get_num_processors() > 1 &&
                               qemu_thread_create(&pages.thread, "mig/dst/ram",
-                                                 write_batches, NULL,
+                                                 write_pages, NULL,
                                                  QEMU_THREAD_JOINABLE, NULL);
         pages.no_thread = !pages.thread_exists;
     }
@@ -107,13 +145,14 @@ static bool have_thread(void)
 
 /* ---- who takes pages ---- */
 
-/* Wait until all batches before @number are in memory, or one has failed. */
+/* Wait until all pages before @number are in memory, or one has failed. */
 static bool wait_done(uint64_t number, Error **errp)
 {
     QEMU_LOCK_GUARD(&pages.lock);
 
     while (pages.done < number && !pages.err) {
-        qemu_cond_wait(&pages.changed, &pages.lock);
+        pages.wanted = number;
+        qemu_cond_wait(&pages.fewer, &pages.lock);
     }
     if (pages.err) {
         error_propagate(errp, error_copy(pages.err));
@@ -122,46 +161,66 @@ static bool wait_done(uint64_t number, Error **errp)
     return true;
 }
 
-static bool none_under_way(void)
+static uint64_t pages_done(void)
 {
     QEMU_LOCK_GUARD(&pages.lock);
 
-    return pages.done == pages.filling;
+    return pages.done;
 }
 
-/* What is gathered is complete: into memory, or to the thread. */
-static bool close_batch(Error **errp)
+static bool write_gathered(Error **errp)
 {
-    Batch *b = batch_of(pages.filling);
-    bool idle, ok = true;
+    ERRP_GUARD();
 
-    if (b->n == 0) {
+    while (pages.handed < pages.taken && !*errp) {
+        pages.handed += write_run(pages.handed, pages.taken, errp);
+        pages.by_caller++;
+    }
+    QEMU_LOCK_GUARD(&pages.lock);
+    pages.ready = pages.done = pages.handed;
+    return !*errp;
+}
+
+static void give_to_thread(void)
+{
+    bool asleep;
+
+    WITH_QEMU_LOCK_GUARD(&pages.lock)
+    {
+        pages.ready = pages.taken;
+        asleep = pages.asleep;
+    }
+    if (asleep) {
+        qemu_cond_signal(&pages.more);
+    }
+    pages.handed = pages.current_until = pages.taken;
+}
+
+/* What was gathered: into memory, or to the thread. */
+static bool hand_over(Error **errp)
+{
+    size_t bytes = pages.gathered_bytes;
+    bool idle;
+
+    if (pages.handed == pages.taken) {
         return true;
     }
-    idle = none_under_way();
-    if ((!idle || b->bytes >= HAND_OVER_BYTES) && have_thread()) {
-        QEMU_LOCK_GUARD(&pages.lock);
-        pages.ready++;
-        qemu_cond_broadcast(&pages.changed);
-        pages.current_until = pages.ready;
-    } else {
-        assert(idle);
-        ok = write_batch(b, errp);
-        pages.by_caller++;
-        QEMU_LOCK_GUARD(&pages.lock);
-        pages.ready++;
-        pages.done++;
+    pages.gathered_bytes = 0;
+    pages.current_bytes += bytes;
+    idle = pages_done() == pages.handed;
+    if ((!idle || bytes >= HAND_OVER_BYTES) && have_thread()) {
+        give_to_thread();
+        return true;
     }
-    pages.filling++;
-    /* Room for the next one. */
-    ok = ok && (pages.filling < QUEUE_LENGTH ||
-                wait_done(pages.filling - QUEUE_LENGTH + 1, errp));
-    batch_of(pages.filling)->n = 0;
-    return ok;
+    assert(idle);
+    return write_gathered(errp);
 }
 
-/* Another buffer for @f, since what is in its own is still needed. */
-static bool change_buffer(QEMUFile *f, Error **errp)
+/*
+ * Another buffer for @f, since what is in its own is still needed. @before: the
+ * first page that is.
+ */
+static bool change_buffer(QEMUFile *f, uint64_t before, Error **errp)
 {
     Spare *s = &pages.spares[0];
 
@@ -174,7 +233,10 @@ static bool change_buffer(QEMUFile *f, Error **errp)
             s = &pages.spares[i];
         }
     }
-    if (!wait_done(s->until, errp)) {
+    if (pages.current_bytes >= EMPTIED_BYTES) {
+        before = 0;
+    } /* else what came last is enough to keep the thread busy for a while */
+    if (!wait_done(MAX(s->until, before), errp)) {
         return false;
     }
     s->mem = qemu_file_swap_buffer(f, s->mem);
@@ -185,34 +247,39 @@ static bool change_buffer(QEMUFile *f, Error **errp)
 
 bool ram_pages_before_read(QEMUFile *f, size_t size, Error **errp)
 {
-    bool busy;
+    uint64_t before = pages.handed;
+    bool ok = true;
 
     if (likely(qemu_file_buffered(f) >= size)) {
         return true;
     }
-    if (!close_batch(errp)) {
+    if (!hand_over(errp)) {
         return false;
     }
-    WITH_QEMU_LOCK_GUARD(&pages.lock)
-    {
-        busy = pages.current_until > pages.done;
+    if (pages.current_until > pages_done()) {
+        ok = change_buffer(f, before, errp);
     }
-    return !busy || change_buffer(f, errp);
+    pages.current_bytes = 0;
+    return ok;
+}
+
+/* In the queue. */
+static bool make_room(Error **errp)
+{
+    pages.room += QUEUE_PAGES / 2;
+    return hand_over(errp) && wait_done(pages.room - QUEUE_PAGES, errp);
 }
 
 bool ram_pages_take(QEMUFile *f, RAMBlock *rb, ram_addr_t offset, size_t size,
                     Error **errp)
 {
-    Batch *b = batch_of(pages.filling);
     uint8_t bounce[1 << 12], *buf = bounce;
 
     assert(size <= sizeof(bounce));
-    if ((b->n == BATCH_PAGES || b->rb != rb ||
-         b->offset + b->bytes != offset) &&
-        !close_batch(errp)) {
+    if (!ram_pages_before_read(f, size, errp)) {
         return false;
     }
-    if (!ram_pages_before_read(f, size, errp)) {
+    if (unlikely(pages.taken == pages.room) && !make_room(errp)) {
         return false;
     }
     qemu_get_buffer_in_place(f, &buf, size);
@@ -220,20 +287,14 @@ bool ram_pages_take(QEMUFile *f, RAMBlock *rb, ram_addr_t offset, size_t size,
         return false;
     }
     assert(buf != bounce); /* the file's buffer is larger than a page */
-    b = batch_of(pages.filling);
-    if (b->n == 0) {
-        b->rb = rb;
-        b->offset = offset;
-        b->bytes = 0;
-    }
-    b->iov[b->n++] = (struct iovec){ buf, size };
-    b->bytes += size;
+    *page_of(pages.taken++) = (Page){ rb, offset, { buf, size } };
+    pages.gathered_bytes += size;
     return true;
 }
 
 bool ram_pages_settle(Error **errp)
 {
-    return close_batch(errp) && wait_done(pages.filling, errp);
+    return hand_over(errp) && wait_done(pages.handed, errp);
 }
 
 void ram_pages_begin(void)
@@ -242,10 +303,12 @@ void ram_pages_begin(void)
 
     if (!once) {
         qemu_mutex_init(&pages.lock);
-        qemu_cond_init(&pages.changed);
+        qemu_cond_init(&pages.more);
+        qemu_cond_init(&pages.fewer);
         once = true;
     }
     pages.no_thread = false;
+    pages.room = QUEUE_PAGES;
 }
 
 void ram_pages_end(void)
@@ -254,7 +317,7 @@ void ram_pages_end(void)
         WITH_QEMU_LOCK_GUARD(&pages.lock)
         {
             pages.quit = true;
-            qemu_cond_broadcast(&pages.changed);
+            qemu_cond_signal(&pages.more);
         }
         qemu_thread_join(&pages.thread);
         pages.thread_exists = pages.quit = false;
@@ -263,8 +326,9 @@ void ram_pages_end(void)
         g_free(pages.spares[i].mem);
     }
     pages.nr_spares = 0;
-    pages.filling = pages.ready = pages.done = pages.current_until = 0;
-    batch_of(0)->n = 0;
+    pages.taken = pages.handed = pages.current_until = 0;
+    pages.gathered_bytes = pages.current_bytes = 0;
+    pages.ready = pages.done = pages.wanted = 0;
     error_free(pages.err);
     pages.err = NULL;
 }

@@ -40,8 +40,8 @@ def options():
     p.add_argument('--engines', type=report.names,
                    default=['bitmap', 'by-page'],
                    help='bitmap and by-page (both)')
-    p.add_argument('--ram', type=int, default=3072,
-                   help='MiB, of which most is never touched (3072)')
+    p.add_argument('--ram', type=int, default=5376,
+                   help='MiB, of which most is never touched (5376)')
     p.add_argument('--ws', type=int, default=48, help='working set, MiB (48)')
     p.add_argument('--dirty', type=float, default=0.4,
                    help='dirty rate, of the link (0.4)')
