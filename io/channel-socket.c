@@ -34,13 +34,32 @@ int qio_socket_fd(QIOChannelSocket *sioc)
 
 /*
  * The kernel tells ETIMEDOUT once, to whichever thread asks next; the others
- * see an end or EPIPE. All of them say the same here.
+ * see an end or EPIPE. All of them say the same here: who sees such a thing
+ * first waits until the calls that others are in are over, and noted.
  */
-static bool peer_is_dead(QIOChannelSocket *sioc, int err, Error **errp)
+static void begin_call(QIOChannelSocket *sioc)
 {
-    if (err == ETIMEDOUT) {
+    pthread_rwlock_rdlock(&sioc->call_lock);
+}
+
+/* Keeps errno. */
+static void end_call(QIOChannelSocket *sioc, ssize_t n)
+{
+    int err = errno;
+
+    if (n < 0 && err == ETIMEDOUT) {
         atomic_store(&sioc->timed_out, true);
-    } else if (!atomic_load(&sioc->timed_out)) {
+    }
+    pthread_rwlock_unlock(&sioc->call_lock);
+    errno = err;
+}
+
+/* After an end, or an error. */
+static bool peer_is_dead(QIOChannelSocket *sioc, Error **errp)
+{
+    pthread_rwlock_wrlock(&sioc->call_lock);
+    pthread_rwlock_unlock(&sioc->call_lock);
+    if (!atomic_load(&sioc->timed_out)) {
         return false;
     }
     error_setg_errno(errp, ETIMEDOUT,
@@ -89,9 +108,11 @@ static ssize_t socket_readv(QIOChannel *ioc, const struct iovec *iov,
             msg.msg_control = control.bytes;
             msg.msg_controllen = sizeof(control);
         }
+        begin_call(to_socket(ioc));
         n = recvmsg(fd, &msg,
                     MSG_DONTWAIT | MSG_CMSG_CLOEXEC | (peek ? MSG_PEEK : 0));
-        if (n == 0 && peer_is_dead(to_socket(ioc), 0, errp)) {
+        end_call(to_socket(ioc), n);
+        if (n == 0 && peer_is_dead(to_socket(ioc), errp)) {
             return -1;
         }
         if (n >= 0) {
@@ -111,7 +132,7 @@ static ssize_t socket_readv(QIOChannel *ioc, const struct iovec *iov,
         } else if (errno != EINTR) {
             int err = errno;
 
-            if (!peer_is_dead(to_socket(ioc), err, errp)) {
+            if (!peer_is_dead(to_socket(ioc), errp)) {
                 error_setg_errno(errp, err, "Cannot read from '%s'",
                                  qio_channel_get_name(ioc));
             }
@@ -146,8 +167,11 @@ static ssize_t socket_writev(QIOChannel *ioc, const struct iovec *iov,
         memcpy(CMSG_DATA(&control.align), fds, sizeof(int) * nfds);
     }
     for (;;) {
-        ssize_t n = sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t n;
 
+        begin_call(to_socket(ioc));
+        n = sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+        end_call(to_socket(ioc), n);
         if (n >= 0) {
             return n;
         }
@@ -164,7 +188,7 @@ static ssize_t socket_writev(QIOChannel *ioc, const struct iovec *iov,
 
             if (!qio_channel_check_shut(ioc, QIO_CHANNEL_SHUTDOWN_WRITE,
                                         errp) &&
-                !peer_is_dead(to_socket(ioc), err, errp)) {
+                !peer_is_dead(to_socket(ioc), errp)) {
                 error_setg_errno(errp, err, "Cannot write to '%s'",
                                  qio_channel_get_name(ioc));
             }
@@ -220,6 +244,7 @@ static int socket_get_fd(QIOChannel *ioc, GIOCondition cond)
 static void socket_finalize(QIOChannel *ioc)
 {
     socket_close(ioc, NULL);
+    pthread_rwlock_destroy(&to_socket(ioc)->call_lock);
     g_free(to_socket(ioc));
 }
 
@@ -243,6 +268,7 @@ QIOChannelSocket *qio_channel_socket_new(void)
 
     qio_channel_init(&sioc->parent, &socket_class, true);
     atomic_init(&sioc->fd, -1);
+    pthread_rwlock_init(&sioc->call_lock, NULL);
     return sioc;
 }
 

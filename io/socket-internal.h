@@ -17,8 +17,11 @@
 struct QIOChannelSocket {
     QIOChannel parent;
     _Atomic int fd; /* -1: none (yet) */
-    /* The kernel gave the peer up, and told one of the threads that use it. */
+    /* The kernel gave the peer up, and told one of the threads that use it.
+     * Set under call_lock, shared, which is held during calls that read and
+     * write (none of them waits); who has to know takes it alone, and looks. */
     _Atomic bool timed_out;
+    pthread_rwlock_t call_lock;
     char *unlink_path; /* a listener's path, ours to remove */
     dev_t unlink_dev;  /* as it was made: not if somebody replaced it */
     ino_t unlink_ino;
