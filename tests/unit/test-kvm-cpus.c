@@ -482,6 +482,21 @@ static void test_forged_exits(void)
 
 /* ---- without an irqchip ---- */
 
+static void read_halted(CPUState *cpu, run_on_cpu_data data)
+{
+    *(uint32_t *)data.host_ptr = cpu->halted;
+}
+
+/* Asked on its own thread, between two runs: while it runs, only that knows,
+ * and one that was woken goes on being halted until it does run. */
+static bool sleeps(int i)
+{
+    uint32_t halted = 0;
+
+    run_on_cpu(cpus[i], read_halted, RUN_ON_CPU_HOST_PTR(&halted));
+    return halted;
+}
+
 /* HLT is ours then: the vCPU sleeps until an interrupt comes. */
 static void test_halt(void)
 {
@@ -499,7 +514,7 @@ static void test_halt(void)
     for (unsigned n = 0; n < 20; n++) {
         uint64_t asleep;
 
-        while (!cpus[0]->halted) {
+        while (!sleeps(0)) {
             sleep_ms(1); /* a busy host takes its time */
         }
         asleep = count(0);
@@ -512,8 +527,10 @@ static void test_halt(void)
         }
         cpu_reset_interrupt(cpus[0], CPU_INTERRUPT_HARD);
     }
+    while (!sleeps(1)) {
+        sleep_ms(1);
+    }
     g_assert_cmpuint(count(1), ==, 1);
-    g_assert_cmpuint(cpus[1]->halted, ==, 1);
     vm_stop(RUN_STATE_PAUSED);
     for (int i = 0; i < NR_CPUS; i++) {
         cpus[i]->halted = 0;
