@@ -126,8 +126,8 @@ static void begin(Run *r)
          * it is: else it would be sent before the state `device`. */
         migration_set_params(p->src, "'downtime-limit':2000,"
                                      "'avail-switchover-bandwidth':1000000000");
-    } else if (is_state(r, "active") && !is_fault(r, "trickle") &&
-               !is_fault(r, "user-timeout")) {
+    } else if (is_state(r, "active")) {
+        /* It is not over before the fault, however late the test is. */
         migration_set_params(p->src, "'max-bandwidth':1000000");
     }
     r->target_port = listening_port(p->dst);
@@ -269,8 +269,9 @@ static void inject(Run *r)
     for (size_t i = 0; i < G_N_ELEMENTS(proxy_faults); i++) {
         if (is_fault(r, proxy_faults[i].fault)) {
             fault_proxy_set(r->proxy, proxy_faults[i].mode);
-            if (r->one_way && is_fault(r, "drop")) {
-                /* Nothing holds it up any more. */
+            if (is_fault(r, "trickle") || is_fault(r, "user-timeout") ||
+                (is_fault(r, "drop") && r->one_way)) {
+                /* Nothing else holds it up any more. */
                 migration_set_params(r->p->src, "'max-bandwidth':0");
             }
             return;
