@@ -8,6 +8,16 @@
 #include "guest-fixture.h"
 #include "guest-machine.h"
 
+/*
+ * Whether it converges is not left to the guest, nor to how much of the host
+ * it gets: the second pass is forced.
+ */
+static void let_it_go_after_pass_2(MigrationPair *p)
+{
+    migration_wait_pass(p->src, 2);
+    let_it_go(p);
+}
+
 static const MigrationTest counter_test = {
     .name = "/migration/guest/page-counter",
     .guest = "page-counter",
@@ -15,14 +25,8 @@ static const MigrationTest counter_test = {
     .ram_mib = 64,
     .caps = caps_return_path,
     .params = "'max-bandwidth':0,'downtime-limit':500",
+    .during = let_it_go_after_pass_2,
 };
-
-/* Whether it converges is not left to the guest: the second pass is forced. */
-static void let_it_go_after_pass_2(MigrationPair *p)
-{
-    migration_wait_pass(p->src, 2);
-    let_it_go(p);
-}
 
 static const MigrationTest workload_test = {
     .name = "/migration/guest/workload-two-cpus-second-pass-forced",
@@ -194,6 +198,7 @@ static const MigrationTest shared_test = {
     .ram_mib = 64,
     .caps = caps_shared,
     .same_ram = true,
+    .during = let_it_go,
 };
 
 /* Stopped for the switchover, then not moved after all. */
@@ -235,6 +240,7 @@ static const MigrationTest gicv3_test = {
     .guest_cpus = 4,
     .ram_mib = 64,
     .caps = caps_return_path,
+    .during = let_it_go_after_pass_2,
 };
 
 /*
