@@ -134,6 +134,19 @@ static bool bitmap_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
     return true;
 }
 
+/* A bit of the summary that is set for nothing is no harm: see there. */
+static bool bitmap_written(TcgRam *ram, uint64_t page)
+{
+    if (!test_bit_atomic(page, ram->writable)) {
+        return false;
+    }
+    if (test_bit_atomic(page, ram->log)) {
+        summary_mark(ram->log_summary, page, 1);
+        return true;
+    }
+    return test_bit_atomic(page, ram->collected);
+}
+
 static bool bitmap_start(RAMBlock *const *blocks, size_t nr_blocks,
                          DirtyTrackerFirst *first, Error **errp)
 {
@@ -141,7 +154,7 @@ static bool bitmap_start(RAMBlock *const *blocks, size_t nr_blocks,
                           "dirty bitmaps", errp)) {
         return false;
     }
-    tcg_blocks_arm(blocks, nr_blocks, bitmap_mark);
+    tcg_blocks_arm(blocks, nr_blocks, bitmap_mark, bitmap_written);
     *first = DIRTY_TRACKER_FIRST_WRITTEN;
     return true;
 }

@@ -112,6 +112,11 @@ static void put_bits(uint64_t *map, uint64_t word, uint64_t bits)
     atomic_fetch_or(bitmap_atomic_word(map, word), bits);
 }
 
+static bool is_listed(TcgDbm *d, uint64_t group)
+{
+    return has_bit(d->listed, group) && has_bit(d->top, BIT_WORD(group));
+}
+
 /* After the page is in `writable`; before any store to it. */
 static void list_group(TcgDbm *d, uint64_t group)
 {
@@ -178,6 +183,13 @@ static bool dbm_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
     return true;
 }
 
+static bool dbm_written(TcgRam *ram, uint64_t page)
+{
+    return has_bit(ram->writable, page) &&
+           (has_bit(ram->collected, page) ||
+            is_listed(ram->dbm, page / GROUP_PAGES));
+}
+
 /* ---- start and stop ---- */
 
 static bool is_tracked(TcgRam *ram)
@@ -238,7 +250,7 @@ static bool dbm_start(RAMBlock *const *blocks, size_t nr_blocks,
                           "page states", errp)) {
         return false;
     }
-    tcg_blocks_arm(blocks, nr_blocks, dbm_mark);
+    tcg_blocks_arm(blocks, nr_blocks, dbm_mark, dbm_written);
     *first = DIRTY_TRACKER_FIRST_WRITTEN;
     return true;
 }

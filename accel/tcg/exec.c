@@ -2,6 +2,8 @@
 /* Execution of one vCPU: between its thread's loop and the interpreter. */
 #include "qemu/osdep.h"
 
+#include <sys/mman.h>
+
 #include "tcg-int.h"
 #include "target/arm/arm-cpu.h"
 #include "target/arm/syndrome.h"
@@ -54,8 +56,10 @@ static unsigned physical_address_bits(CPUState *cs)
 
 TcgVcpu *tcg_vcpu_new(CPUState *cs)
 {
-    TcgVcpu *v = g_aligned_alloc0(1, ROUND_UP(sizeof(*v), 64), 64);
+    TcgVcpu *v = mmap(NULL, sizeof(*v), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+    g_assert(v != MAP_FAILED);
     v->cs = cs;
     v->env = arm_cpu_env(cs);
     v->features = decoder_features(v->env);

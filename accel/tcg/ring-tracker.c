@@ -93,6 +93,11 @@ static bool ring_mark(TcgVcpu *v, TcgRam *ram, uint64_t page)
     return true;
 }
 
+static bool ring_written(TcgRam *ram, uint64_t page)
+{
+    return test_bit_atomic(page, ram->writable);
+}
+
 void tcg_ring_make_room(TcgVcpu *v)
 {
     tcg_leave(v);
@@ -210,7 +215,7 @@ static bool ring_start(RAMBlock *const *blocks, size_t nr_blocks,
 
         dirty_reaper_add_slot(ram->slot, ram->rb, 0, ram->nr_pages);
     }
-    tcg_blocks_arm(blocks, nr_blocks, ring_mark);
+    tcg_blocks_arm(blocks, nr_blocks, ring_mark, ring_written);
     *first = DIRTY_TRACKER_FIRST_WRITTEN;
     return true;
 }

@@ -43,8 +43,14 @@
 #define TCG_PAGE_SIZE (UINT64_C(1) << TCG_PAGE_BITS)
 #define TCG_PAGE_MASK (~(TCG_PAGE_SIZE - 1))
 
-#define TCG_TLB_BITS   10
+/*
+ * 256 MiB of guest memory. Entries are found by the low bits of the page
+ * number, so that only as much of the table is ever touched as there are pages
+ * in use: a 128th of their size.
+ */
+#define TCG_TLB_BITS   16
 #define TCG_TLB_SIZE   (1u << TCG_TLB_BITS)
+#define TCG_TLB_PART   128u /* entries in a host page */
 #define TCG_JUMP_BITS  12
 #define TCG_JUMP_SIZE  (1u << TCG_JUMP_BITS)
 #define TCG_HASH_BITS  13
@@ -93,6 +99,12 @@ struct TcgBlock {
  */
 typedef struct TcgRam TcgRam;
 typedef bool TcgMarkFunc(TcgVcpu *v, TcgRam *ram, uint64_t page);
+/*
+ * Tracker: would the mark function have nothing to do for @page, so that a
+ * load may fill a write entry too? Changes no state of a page. Any vCPU that
+ * is inside guest code.
+ */
+typedef bool TcgWrittenFunc(TcgRam *ram, uint64_t page);
 
 /* What the engine keeps for one RAM block. Never freed while vCPUs exist. */
 struct TcgRam {
@@ -115,6 +127,7 @@ struct TcgRam {
      * store: who sees it sees what the tracker made.
      */
     TcgMarkFunc *_Atomic mark;
+    TcgWrittenFunc *_Atomic written; /* relaxed; set before mark */
     /* Which pages a vCPU may have a write entry for; of all trackers. */
     uint64_t *writable;
     uint64_t *collected;         /* bitmap-tracker.c, dbm-tracker.c */
@@ -126,7 +139,7 @@ struct TcgRam {
 /*
  * TLB entry. A tag is the page's address, with the generation it belongs to
  * in bits 11:3 and zero in bits 2:0: so one comparison checks page,
- * generation and alignment.
+ * generation and alignment. No generation is 0, so zero is no tag.
  */
 typedef struct TcgTlbEntry {
     uint64_t rtag;
@@ -137,8 +150,8 @@ typedef struct TcgTlbEntry {
 
 #define TCG_GEN_SHIFT 3
 #define TCG_GEN_LAST  0x1ffu
-#define TCG_TAG_NONE  UINT64_MAX
-#define TCG_TAG_ROM   (UINT64_MAX - 1) /* a wtag: never to be filled */
+#define TCG_TAG_NONE  0
+#define TCG_TAG_ROM   UINT64_MAX /* a wtag: never to be filled */
 
 static inline uint64_t tcg_tlb_key(vaddr va, unsigned size, uint64_t gen)
 {
@@ -181,7 +194,8 @@ struct TcgVcpu {
     CPUARMState *env;
     const void *const *labels;
 
-    TcgTlbEntry tlb[TCG_TLB_SIZE];
+    /* Which parts of the TLB, a host page each, were ever filled. */
+    uint64_t tlb_used[TCG_TLB_SIZE / TCG_TLB_PART / 64];
     TcgBlock *jump[TCG_JUMP_SIZE];   /* by pc, never NULL */
     TcgBlock *hash[TCG_HASH_SIZE];   /* by pc, all blocks */
     TcgBlock *pages[TCG_PAGES_SIZE]; /* by page, all blocks */
@@ -214,6 +228,9 @@ struct TcgVcpu {
     unsigned nr_inval;        /* > ARRAY_SIZE: everything */
 
     QemuEvent wake; /* ends a WFE's sleep */
+
+    /* The vCPU thread's only. */
+    TcgTlbEntry tlb[TCG_TLB_SIZE];
 };
 
 static inline uint64_t tcg_chain_key(const TcgVcpu *v)
@@ -367,7 +384,7 @@ bool tcg_blocks_alloc(RAMBlock *const *blocks, size_t nr_blocks,
                       const char *what, Error **errp);
 /* From the return on every first store to a page goes through @mark. */
 void tcg_blocks_arm(RAMBlock *const *blocks, size_t nr_blocks,
-                    TcgMarkFunc *mark);
+                    TcgMarkFunc *mark, TcgWrittenFunc *written);
 /* From the return on no vCPU is in the mark function any more. */
 void tcg_blocks_disarm(RAMBlock *const *blocks, size_t nr_blocks);
 

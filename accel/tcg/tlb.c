@@ -90,11 +90,15 @@ TcgRam *tcg_ram_next(unsigned *iter)
 
 static void clear_entries(TcgVcpu *v)
 {
-    unsigned i;
+    unsigned part;
 
-    for (i = 0; i < TCG_TLB_SIZE; i++) {
-        v->tlb[i].rtag = v->tlb[i].wtag = TCG_TAG_NONE;
+    for (part = 0; part < TCG_TLB_SIZE / TCG_TLB_PART; part++) {
+        if (test_bit(part, v->tlb_used)) {
+            memset(&v->tlb[part * TCG_TLB_PART], 0,
+                   TCG_TLB_PART * sizeof(v->tlb[0]));
+        }
     }
+    memset(v->tlb_used, 0, sizeof(v->tlb_used));
     v->rgen = v->wgen = 1u << TCG_GEN_SHIFT;
 }
 
@@ -196,6 +200,20 @@ static bool prepare_write(TcgVcpu *v, const TcgOp *op, TcgTlbEntry *e, vaddr va,
     return true;
 }
 
+/*
+ * A store to the page needs nothing done before. If that ends while we look,
+ * whoever ends it waits until we have forgotten the entry: as with a store
+ * that finds the page marked.
+ */
+static bool is_ready(TcgRam *ram, uint64_t page)
+{
+    if (mark_func(ram) &&
+        !atomic_load_explicit(&ram->written, memory_order_relaxed)(ram, page)) {
+        return false;
+    }
+    return !tcg_code_is_clean(ram, page);
+}
+
 static bool probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
                   TcgTarget *t)
 {
@@ -248,11 +266,11 @@ static bool probe(TcgVcpu *v, const TcgOp *op, vaddr va, TcgAccess access,
     e->wtag = m.readonly ? TCG_TAG_ROM : TCG_TAG_NONE;
     e->addend = (uintptr_t)m.host - va;
     e->ram = t->ram;
+    set_bit((e - v->tlb) / TCG_TLB_PART, v->tlb_used);
     if (is_write) {
         return prepare_write(v, op, e, va, t);
     }
-    if (!m.readonly && !mark_func(t->ram) &&
-        !tcg_code_is_clean(t->ram, t->page)) {
+    if (!m.readonly && is_ready(t->ram, t->page)) {
         e->wtag = (va & TCG_PAGE_MASK) | v->wgen; /* spares a second miss */
     }
     return true;

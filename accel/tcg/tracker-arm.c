@@ -25,14 +25,16 @@ bool tcg_blocks_alloc(RAMBlock *const *blocks, size_t nr_blocks,
 }
 
 void tcg_blocks_arm(RAMBlock *const *blocks, size_t nr_blocks,
-                    TcgMarkFunc *mark)
+                    TcgMarkFunc *mark, TcgWrittenFunc *written)
 {
     size_t i;
 
     for (i = 0; i < nr_blocks; i++) {
+        TcgRam *ram = tcg_ram_get(blocks[i]);
+
+        atomic_store_explicit(&ram->written, written, memory_order_relaxed);
         /* Release: who sees it sees what the tracker allocated. */
-        atomic_store_explicit(&tcg_ram_get(blocks[i])->mark, mark,
-                              memory_order_release);
+        atomic_store_explicit(&ram->mark, mark, memory_order_release);
     }
     /* Write entries from before are gone after this. */
     tcg_handshake();

@@ -649,6 +649,63 @@ static void test_dirty_page_costs_nothing(void)
     untrack();
 }
 
+/* What loading and then storing a word of page @n costs @v in TLB misses. */
+static uint64_t misses_of_load_and_store(TcgVcpu *v, unsigned n)
+{
+    uint64_t fills = atomic_load(&v->stats.tlb_fills);
+
+    set_regs(v, n, 1, 0);
+    guest_run(v, CODE);
+    return atomic_load(&v->stats.tlb_fills) - fills;
+}
+
+/*
+ * A load fills the write entry too if a store would tell the tracker nothing:
+ * the page is dirty, collected or not. Else it must not.
+ */
+static void test_load_of_a_dirty_page(void)
+{
+    TcgVcpu *vcpus[] = { vb, vmax };
+    unsigned i;
+
+    GUEST_CODE(CODE, A64_WORD_LDR(3, 1), A64_WORD_STR(2, 1), A64_WORD_WFI);
+    for (i = 0; i < ARRAY_SIZE(vcpus); i++) {
+        misses_of_load_and_store(vcpus[i], 0); /* the code itself */
+    }
+    track();
+    set_regs(va, 58, 1, 0);
+    guest_run(va, CODE);
+    g_assert_cmpuint(misses_of_load_and_store(vb, 58), ==, 1);
+    g_assert_cmphex(collect(), ==, UINT64_C(1) << 58);
+    g_assert_cmpuint(misses_of_load_and_store(vmax, 58), ==, 1);
+    g_assert_cmphex(collect(), ==, 0);
+    clean(0, 64);
+    g_assert_cmpuint(misses_of_load_and_store(vb, 58), ==, 1); /* the store */
+    g_assert_cmphex(collect(), ==, UINT64_C(1) << 58);
+    g_assert_cmpuint(misses_of_load_and_store(vb, 59), ==, 2); /* it is clean */
+    g_assert_cmphex(collect(), ==, UINT64_C(1) << 59);
+    untrack();
+}
+
+/* More pages than any cache of translations used to hold: no second miss. */
+static void test_tlb_reach(void)
+{
+    uint64_t fills;
+    unsigned i;
+
+    /* 1: str x2, [x1] ; add x1, x1, x3 ; subs x0, x0, #1 ; b.ne 1b ; wfi */
+    GUEST_CODE(CODE, A64_WORD_STR(2, 1), 0x8b030021, 0xf1000400, 0x54ffffa1,
+               A64_WORD_WFI);
+    for (i = 0; i < 3; i++) {
+        va->env->xregs[0] = 8192;
+        va->env->xregs[1] = TRACK;
+        va->env->xregs[3] = PAGE;
+        fills = atomic_load(&va->stats.tlb_fills);
+        guest_run(va, CODE);
+    }
+    g_assert_cmpuint(atomic_load(&va->stats.tlb_fills), ==, fills);
+}
+
 /* Pages written are counted for the vCPU that wrote them. */
 static void test_attribution(void)
 {
@@ -822,6 +879,8 @@ int main(int argc, char **argv)
     ADD("loads-mark-nothing", test_loads_mark_nothing);
     ADD("generations-wrap", test_generations_wrap);
     ADD("dirty-page-costs-nothing", test_dirty_page_costs_nothing);
+    ADD("load-of-a-dirty-page", test_load_of_a_dirty_page);
+    ADD("tlb-reach", test_tlb_reach);
     ADD("attribution", test_attribution);
     ADD("cost", test_cost);
     ADD("cost/outlier", test_cost_outlier);
