@@ -4,6 +4,7 @@
 
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
+#include "system/dirty-tracker.h"
 
 #include "options.h"
 #include "own-kind.h"
@@ -111,8 +112,8 @@ static SwitchoverResult send_watched(MigrationState *s, AttemptWatch *w,
     return wait_for_loads(s, w) ? SWITCHOVER_DONE : SWITCHOVER_CALLED_OFF;
 }
 
-/* The guest goes on as if nothing had been. */
-static void call_off(MigrationState *s, const AttemptWatch *w)
+/* The guest goes on as if nothing had been. Returns the time. */
+static int64_t call_off(MigrationState *s, int64_t begin_ns)
 {
     int64_t now_ns;
 
@@ -120,6 +121,20 @@ static void call_off(MigrationState *s, const AttemptWatch *w)
     ram_save_resume(ram_save_state());
     switchover_give_back(s);
     now_ns = get_clock();
+    /* What was sent in the pause is not owed to the limit. */
+    rate_limit_forgive(&s->rate_limit, now_ns);
+    STAT_ADD(&s->stats, called_off, 1);
+    STAT_ADD(&s->stats, called_off_ns, now_ns - begin_ns);
+    STAT_SET(&s->stats, downtime_start_ns, 0);
+    QEMU_LOCK_GUARD(&s->stats.lock);
+    migration_stats_forget_blackout(&s->stats);
+    return now_ns;
+}
+
+static void call_off_slow(MigrationState *s, const AttemptWatch *w)
+{
+    int64_t now_ns = call_off(s, w->begin_ns);
+
     s->attempts = (AttemptRecord){
         .speed = attempt_speed(w, now_ns),
         .end_ns = now_ns,
@@ -128,13 +143,21 @@ static void call_off(MigrationState *s, const AttemptWatch *w)
     };
     trace_migration_called_off(s->attempts.cost_ns, w->loaded_bytes,
                                w->owed_bytes);
-    /* What was sent in the pause is not owed to the limit. */
-    rate_limit_forgive(&s->rate_limit, now_ns);
-    STAT_ADD(&s->stats, called_off, 1);
-    STAT_ADD(&s->stats, called_off_ns, s->attempts.cost_ns);
-    STAT_SET(&s->stats, downtime_start_ns, 0);
-    QEMU_LOCK_GUARD(&s->stats.lock);
-    migration_stats_forget_blackout(&s->stats);
+}
+
+/*
+ * Now that no vCPU writes any more: does the tracker know of all they did? If
+ * not, the rounds will go on with another one; after the devices were saved it
+ * would be too late for that.
+ */
+static bool is_all_known(MigrationState *s, int64_t *t)
+{
+    if (!dirty_tracker_can_miss()) {
+        return true;
+    }
+    ram_sync(ram_save_state(), true);
+    switchover_lap(s, &s->stats.blackout.collect_ns, t);
+    return dirty_tracker_intact(NULL);
 }
 
 SwitchoverResult switchover_try_pages(MigrationState *s, int64_t begin_ns,
@@ -147,6 +170,10 @@ SwitchoverResult switchover_try_pages(MigrationState *s, int64_t begin_ns,
     DowntimeInputs in;
     AttemptWatch w;
 
+    if (!is_all_known(s, t)) {
+        call_off(s, begin_ns);
+        return SWITCHOVER_CALLED_OFF;
+    }
     in = migration_downtime_inputs(s, ram_save_owed_bytes(rs));
     if (!is_worth_watching(s, &in)) {
         return SWITCHOVER_DONE;
@@ -163,7 +190,7 @@ SwitchoverResult switchover_try_pages(MigrationState *s, int64_t begin_ns,
     };
     result = send_watched(s, &w, errp);
     if (result == SWITCHOVER_CALLED_OFF) {
-        call_off(s, &w);
+        call_off_slow(s, &w);
     } else if (result == SWITCHOVER_DONE) {
         switchover_note_bytes(s, &b->pages_bytes,
                               qemu_file_transferred(s->to_dst) - before);

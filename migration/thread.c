@@ -6,7 +6,8 @@
  *   2  rounds: PART sections under the bandwidth limit, until so little is
  *      owed that a switchover could keep the downtime limit; then a sync; and
  *      if it could still do so: the switchover (switchover.c), else on. Also
- *      on if that was called off
+ *      on if that was called off; and with another tracker if the one in use
+ *      has missed writes
  *   3  clean up, settle what becomes of the guest, last state move
  */
 #include "qemu/osdep.h"
@@ -16,6 +17,7 @@
 #include "qemu/timer.h"
 #include "system/cpus.h"
 #include "system/dirty-auto.h"
+#include "system/dirty-choice.h"
 #include "system/dirty-counters.h"
 #include "system/dirty-memory.h"
 #include "system/machine-info.h"
@@ -340,7 +342,8 @@ static bool sync_and_decide(MigrationState *s, Rounds *r)
     trace_migration_decide(in.remaining_bytes, downtime_bandwidth(&in),
                            downtime_predict_ns(&in), limit_ns,
                            (unsigned)(in.held_up * 100));
-    if (!attempt_may_come(&s->attempts, r->sync_end_ns)) {
+    if (!dirty_tracker_intact(NULL) ||
+        !attempt_may_come(&s->attempts, r->sync_end_ns)) {
         return false;
     }
     stalled = stall_since_ns(&s->stall) != 0;
@@ -411,6 +414,16 @@ static bool still_holds(MigrationState *s, Rounds *r)
            sync_and_decide(s, r);
 }
 
+/* Whatever the tracker missed is sent with all the rest, once more. */
+static bool mend_tracking(Error **errp)
+{
+    if (likely(dirty_tracker_intact(NULL))) {
+        return true;
+    }
+    BQL_LOCK_GUARD();
+    return dirty_tracking_mend(GLOBAL_DIRTY_MIGRATION, errp);
+}
+
 static bool run_rounds(MigrationState *s, Error **errp)
 {
     SwitchoverResult result;
@@ -436,6 +449,9 @@ static bool run_rounds(MigrationState *s, Error **errp)
             DirtyAutoLink link = auto_link(s);
 
             dirty_auto_look(&link);
+        }
+        if (!mend_tracking(errp)) {
+            return false;
         }
         if (!wait_for_credit(s)) {
             note_rates(s, &r);

@@ -191,6 +191,33 @@ bool dirty_tracking_choose(DirtyTrackingMode mode, Error **errp)
     return choose(mode, has_choice(), errp);
 }
 
+bool dirty_tracking_mend(unsigned users, Error **errp)
+{
+    const DirtyTrackerOps *ops = dirty_tracking_find(
+        DIRTY_TRACKING_MODE_BITMAP);
+    g_autoptr(Error) missed = NULL, err = NULL;
+
+    assert(bql_locked());
+    if (dirty_tracker_intact(&missed)) {
+        return true;
+    }
+    if (!ops) {
+        error_setg(&err, "accelerator '%s' does not have it", choice.accel);
+    }
+    if (!ops || !memory_global_dirty_log_switch(ops, users, &err)) {
+        error_setg(errp, "%s (going on with 'bitmap' is not possible: %s)",
+                   error_get_pretty(missed), error_get_pretty(err));
+        return false;
+    }
+    warn_report("%s: dirty tracking goes on with '%s', and all pages count as "
+                "written",
+                error_get_pretty(missed), ops->name);
+    if (choice.mode != DIRTY_TRACKING_MODE_AUTO) {
+        choice.mode = DIRTY_TRACKING_MODE_BITMAP;
+    }
+    return true;
+}
+
 static char *reason_against(DirtyTrackingMode mode)
 {
     const DirtyTrackerOps *ops = dirty_tracking_find(mode);

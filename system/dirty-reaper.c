@@ -512,6 +512,18 @@ uint32_t dirty_reaper_remove_ring(CPUState *cpu)
     return next;
 }
 
+void dirty_reaper_skip(CPUState *cpu, uint32_t n)
+{
+    ReaperRing *r;
+
+    QEMU_LOCK_GUARD(&dirty_reaper.lock);
+    r = dirty_reaper_find_ring_locked(cpu);
+    if (r) {
+        assert(!r->in_flight);
+        dirty_ring_skip(&r->ring, n);
+    }
+}
+
 void dirty_reaper_add_slot(uint32_t slot, RAMBlock *rb, uint64_t first_page,
                            uint64_t nr_pages)
 {

@@ -54,6 +54,14 @@ uint32_t dirty_ring_harvest(DirtyRing *ring, DirtyRingPage *pages, uint32_t max)
     return n;
 }
 
+void dirty_ring_skip(DirtyRing *ring, uint32_t n)
+{
+    while (n--) {
+        dirty_gfn_set_harvested(
+            &ring->gfns[ring->next++ & (ring->entries - 1)]);
+    }
+}
+
 uint32_t dirty_ring_look(const DirtyRing *ring, uint32_t skip,
                          DirtyRingPage *pages, uint32_t max)
 {

@@ -7,6 +7,7 @@
 #include "system/cpus.h"
 #include "system/dirty-memory.h"
 #include "system/dirty-tracker.h"
+#include "system/ram-block.h"
 
 /* What vCPUs were seen to write is the old tracker's to say. */
 static void note_written(void)
@@ -17,6 +18,32 @@ static void note_written(void)
         uint64_t pages;
 
         dirty_tracker_written(cpu, &pages);
+    }
+}
+
+/* vCPUs stand. Has the tracker in use missed anything, up to now? */
+static bool has_missed(void)
+{
+    const DirtyTrackerOps *ops = dirty_tracker_active();
+
+    if (!ops->intact) {
+        return false;
+    }
+    ops->collect(NULL, 0, 0, 0);
+    return !ops->intact(NULL);
+}
+
+/* What was missed will be sent with all the rest. */
+static void all_is_written(void)
+{
+    g_autoptr(GPtrArray) blocks = qemu_ram_blocks_snapshot();
+
+    for (guint i = 0; i < blocks->len; i++) {
+        RAMBlock *rb = blocks->pdata[i];
+
+        ram_block_set_dirty_pages(
+            rb, 0, qemu_ram_get_max_length(rb) >> DIRTY_PAGE_BITS,
+            1u << DIRTY_MEMORY_MIGRATION);
     }
 }
 
@@ -51,8 +78,13 @@ bool memory_global_dirty_log_switch(const DirtyTrackerOps *ops, unsigned users,
     /* Somebody may have come while the BQL was not ours. */
     ok = only_users(users, ops->name, errp);
     if (ok) {
+        bool missed = has_missed();
+
         note_written();
         ok = dirty_tracker_replace(ops, errp);
+        if (ok && missed) {
+            all_is_written();
+        }
     }
     resume_all_vcpus();
     if (move) {

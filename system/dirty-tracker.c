@@ -404,6 +404,11 @@ bool dirty_tracker_intact(Error **errp)
     return !ops->intact || ops->intact(errp);
 }
 
+bool dirty_tracker_can_miss(void)
+{
+    return dirty_tracker_active()->intact != NULL;
+}
+
 void dirty_tracker_vcpu_exit(CPUState *cpu)
 {
     const DirtyTrackerOps *ops = dirty_tracker_active();

@@ -99,6 +99,7 @@ struct KvmVm {
 
     _Atomic unsigned gate; /* how often it is closed */
     _Atomic bool broken;
+    _Atomic bool overrun; /* a full ring was written to; never cleared */
 
     void *arch; /* kvm_arch_init_vm()'s, freed by kvm_arch_destroy_vm() */
 };

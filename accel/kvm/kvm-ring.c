@@ -51,6 +51,7 @@
 #include "system/dirty-choice.h"
 #include "system/dirty-memory.h"
 #include "system/dirty-reaper.h"
+#include "trace-kvm.h"
 
 #define RESET_TRIES 100
 
@@ -62,10 +63,8 @@ static struct {
     bool has_pml;
     double fault_ns; /* set before anybody asks */
 
-    _Atomic bool broken;    /* a reset failed: see above */
-    _Atomic bool stuck;     /* the last one did */
-    KvmVm *_Atomic overrun; /* the VM in which a ring was found without room,
-                               for as long as it lives */
+    _Atomic bool broken; /* a reset failed: see above */
+    _Atomic bool stuck;  /* the last one did */
 
     QemuMutex lock;
     GHashTable *told; /* CPUState * -> pages told so far; guarded by lock */
@@ -117,6 +116,17 @@ static bool ring_setup(Error **errp)
     return kvm_vm()->kind == KVM_LOG_RING || kvm_vm()->vcpus->len ||
            kvm_vm_set_kind(kvm_vm(), KVM_LOG_RING,
                            dirty_tracking_ring_entries(), errp);
+}
+
+static bool is_armed(void)
+{
+    return rings.blocks && rings.blocks->len;
+}
+
+/* Where its ring goes on; while idle. */
+static uint32_t place_of(KvmVcpu *v)
+{
+    return GPOINTER_TO_UINT(g_hash_table_lookup(rings.places, v));
 }
 
 /* ---- the reaper's engine ---- */
@@ -176,20 +186,46 @@ bool kvm_ring_is_stuck(int *err)
  * A vCPU leaves the guest while there is still room in its ring; but not while
  * the kernel interprets the guest's code (real mode on some hosts): then it
  * writes over entries that were not read yet. Which pages they were of is lost,
- * and so is where the ring goes on: nothing is known in this VM any more.
+ * and so is where the ring goes on: nothing is known in this VM any more. A
+ * migration then goes on in another VM, with the bitmap (dirty_tracking_mend()).
  */
 static void no_room(void)
 {
-    atomic_store(&rings.overrun, kvm_vm());
+    atomic_store(&kvm_vm()->overrun, true);
+}
+
+/*
+ * The kernel has counted the entries that it wrote over, and takes the ring for
+ * nearly full though none is left; so many may be freed without going beyond
+ * what it has counted: a quarter, and at least (entries - 64 - 512 for PML) is
+ * the limit at which it says so.
+ */
+bool kvm_ring_skip(KvmVcpu *v)
+{
+    uint32_t n = v->vm->ring_entries / 4;
+
+    assert(bql_locked());
+    if (!atomic_load(&v->vm->overrun)) {
+        return false;
+    }
+    if (is_armed()) {
+        dirty_reaper_skip(v->cs, n);
+    } else {
+        DirtyRing ring = { v->ring, v->vm->ring_entries, place_of(v) };
+
+        dirty_ring_skip(&ring, n);
+        g_hash_table_insert(rings.places, v, GUINT_TO_POINTER(ring.next));
+    }
+    trace_kvm_ring_skip(v->id, n);
+    return kvm_vm_ioctl(v->vm, KVM_RESET_DIRTY_RINGS, 0) > 0;
 }
 
 static bool ring_intact(Error **errp)
 {
-    if (atomic_load(&rings.overrun) == kvm_vm()) {
+    if (atomic_load(&kvm_vm()->overrun)) {
         error_setg(errp,
                    "the kernel wrote to a dirty ring of %u entries that "
-                   "was full, so that writes of the guest are not known; "
-                   "start with dirty-tracking=bitmap",
+                   "was full, so that writes of the guest are not known",
                    kvm_vm()->ring_entries);
         return false;
     }
@@ -278,9 +314,7 @@ static const KvmSlotHooks hooks = {
 
 static void give_ring(KvmVcpu *v)
 {
-    uint32_t next = GPOINTER_TO_UINT(g_hash_table_lookup(rings.places, v));
-
-    dirty_reaper_add_ring_at(v->cs, v->ring, v->vm->ring_entries, next);
+    dirty_reaper_add_ring_at(v->cs, v->ring, v->vm->ring_entries, place_of(v));
 }
 
 static void take_ring(KvmVcpu *v)
@@ -288,11 +322,6 @@ static void take_ring(KvmVcpu *v)
     uint32_t next = dirty_reaper_remove_ring(v->cs);
 
     g_hash_table_insert(rings.places, v, GUINT_TO_POINTER(next));
-}
-
-static bool is_armed(void)
-{
-    return rings.blocks && rings.blocks->len;
 }
 
 void kvm_ring_vcpu_made(KvmVcpu *v)

@@ -44,6 +44,13 @@ void kvm_ring_vcpu_made(KvmVcpu *v);
 void kvm_ring_vcpu_gone(KvmVcpu *v);
 
 /*
+ * The kernel did not let @v in, as its ring were nearly full, though all was
+ * reaped. Let it have room again if that is since it wrote to a full ring;
+ * false if not. More than once may be needed. BQL; no vCPU runs.
+ */
+bool kvm_ring_skip(KvmVcpu *v);
+
+/*
  * Entries that were harvested could not be freed, and cannot now either: @err.
  * A vCPU whose ring is full can never go on then. Any thread.
  */

@@ -169,6 +169,7 @@ int kvm_vcpu_run_nothing(KvmVcpu *v)
 {
     struct timespec none = { 0 };
     sigset_t set, old;
+    bool full;
     int ret;
 
     sigemptyset(&set);
@@ -177,8 +178,11 @@ int kvm_vcpu_run_nothing(KvmVcpu *v)
     ret = set_run_mask(v, true);
     if (ret >= 0) {
         pthread_kill(pthread_self(), KICK_SIGNAL);
-        atomic_store(immediate_exit(v), 0);
-        ret = kvm_vcpu_ioctl(v, KVM_RUN, 0);
+        do {
+            atomic_store(immediate_exit(v), 0);
+            ret = kvm_vcpu_ioctl(v, KVM_RUN, 0);
+            full = ret == 0 && v->run->exit_reason == KVM_EXIT_DIRTY_RING_FULL;
+        } while (full && kvm_ring_skip(v)); /* it was not even let in */
         set_run_mask(v, false);
         sigtimedwait(&set, NULL, &none);
     }

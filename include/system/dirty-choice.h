@@ -74,6 +74,17 @@ bool dirty_tracking_init(const char *accel,
                          const DirtyTrackingOptions *opts, Error **errp);
 
 /**
+ * dirty_tracking_mend: if the tracker in use has missed writes, go on with
+ * another
+ *
+ * With `bitmap`, which becomes the choice unless that is auto. As all pages
+ * count as written once more, nothing is lost. Does nothing if none was missed.
+ * Fails with the reason where it can't be done, as while others than @users
+ * track. BQL, given up meanwhile; not in a vCPU's thread.
+ */
+bool dirty_tracking_mend(unsigned users, Error **errp);
+
+/**
  * dirty_tracking_choose: change the choice
  *
  * Fails, naming the users, while somebody tracks; fails with the reason if

@@ -235,8 +235,9 @@ unsigned memory_global_dirty_log_users(void); /* any thread */
  * memory_global_dirty_log_switch: another tracker, while @users track
  *
  * The vCPUs stand still for it, some 100 us. Refused, naming them, if others
- * than @users track. The BQL is given up while vCPUs are waited for; not in a
- * vCPU's thread.
+ * than @users track. If the old one has missed writes (dirty_tracker_intact()),
+ * all pages count as written for the migration. The BQL is given up while vCPUs
+ * are waited for; not in a vCPU's thread.
  */
 bool memory_global_dirty_log_switch(const DirtyTrackerOps *ops, unsigned users,
                                     Error **errp);

@@ -85,6 +85,9 @@ void dirty_reaper_add_ring_at(CPUState *cpu, DirtyGfn *gfns, uint32_t entries,
 /* Returns where the next entry will be; counts on past entries. */
 uint32_t dirty_reaper_remove_ring(CPUState *cpu);
 
+/* dirty_ring_skip() on the ring of a vCPU that stands. All were reaped. */
+void dirty_reaper_skip(CPUState *cpu, uint32_t n);
+
 /*
  * What slot @slot means: pages [0, @nr_pages) are those of @rb from
  * @first_page. A slot that is there already is an error (asserts). The block

@@ -131,6 +131,10 @@ typedef struct DirtyRingPage {
     uint64_t offset;
 } DirtyRingPage;
 
+/* Take @n entries, whatever they say: where the producer did not keep to the
+ * hand-over, and what they say is worth nothing. */
+void dirty_ring_skip(DirtyRing *ring, uint32_t n);
+
 /**
  * dirty_ring_harvest: take the dirty entries, oldest first, and mark them so
  *

@@ -228,6 +228,7 @@ bool dirty_tracker_change(const DirtyTrackerOps *ops, Error **errp);
 void dirty_tracker_drain_vcpu(CPUState *cpu);
 /* Has the active tracker seen everything? Else the reason. Any thread. */
 bool dirty_tracker_intact(Error **errp);
+bool dirty_tracker_can_miss(void); /* could it ever say no? Any thread. */
 void dirty_tracker_vcpu_exit(CPUState *cpu);
 bool dirty_tracker_attribute(CPUState *cpu, uint64_t *pages);
 /*
