@@ -40,6 +40,7 @@ static struct {
     /* Who takes pages. They are numbered; queue[n % QUEUE_PAGES]. */
     uint64_t taken;         /* pages before this */
     uint64_t room;          /* the queue has place for those before this */
+    uint64_t mapped;        /* those before this are in the page table */
     uint64_t handed;        /* those before this are not the taker's */
     size_t gathered_bytes;  /* from handed to taken */
     uint64_t current_until; /* as Spare, of the stream's own buffer */
@@ -69,23 +70,37 @@ static Page *page_of(uint64_t number)
     return &pages.queue[number % QUEUE_PAGES];
 }
 
-/* Copy in the pages from @from on that follow one another. Returns how many. */
-static unsigned write_run(uint64_t from, uint64_t to, Error **errp)
+/*
+ * How many pages follow one another from @from on, RUN_PAGES at most. @iov: gets
+ * their bytes; @length: how many these are.
+ */
+static unsigned run_at(uint64_t from, uint64_t to, struct iovec *iov,
+                       size_t *length)
 {
-    struct iovec iov[RUN_PAGES];
     Page *first = page_of(from);
-    ram_addr_t end = first->offset;
     unsigned n = 0;
 
+    *length = 0;
     while (n < RUN_PAGES && from + n < to) {
         Page *p = page_of(from + n);
 
-        if (p->rb != first->rb || p->offset != end) {
+        if (p->rb != first->rb || p->offset != first->offset + *length) {
             break;
         }
         iov[n++] = p->bytes;
-        end += p->bytes.iov_len;
+        *length += p->bytes.iov_len;
     }
+    return n;
+}
+
+/* Copy in a run. Returns its number of pages. */
+static unsigned write_run(uint64_t from, uint64_t to, Error **errp)
+{
+    struct iovec iov[RUN_PAGES];
+    size_t length;
+    unsigned n = run_at(from, to, iov, &length);
+    Page *first = page_of(from);
+
     ram_block_copy_in_pieces(first->rb, first->offset, iov, n, errp);
     return n;
 }
@@ -145,27 +160,51 @@ static bool have_thread(void)
 
 /* ---- who takes pages ---- */
 
-/* Wait until all pages before @number are in memory, or one has failed. */
-static bool wait_done(uint64_t number, Error **errp)
-{
-    QEMU_LOCK_GUARD(&pages.lock);
-
-    while (pages.done < number && !pages.err) {
-        pages.wanted = number;
-        qemu_cond_wait(&pages.fewer, &pages.lock);
-    }
-    if (pages.err) {
-        error_propagate(errp, error_copy(pages.err));
-        return false;
-    }
-    return true;
-}
-
 static uint64_t pages_done(void)
 {
     QEMU_LOCK_GUARD(&pages.lock);
 
     return pages.done;
+}
+
+/*
+ * Beside the thread, whose time is what counts: all pages before @number, which
+ * are in memory.
+ */
+static bool map_done(uint64_t number, Error **errp)
+{
+    struct iovec iov[RUN_PAGES];
+    size_t length;
+
+    while (pages.mapped < number) {
+        Page *p = page_of(pages.mapped);
+
+        pages.mapped += run_at(pages.mapped, number, iov, &length);
+        if (!ram_block_map_in(p->rb, p->offset, length, errp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Wait until all pages before @number are in memory, or one has failed. */
+static bool wait_done(uint64_t number, Error **errp)
+{
+    uint64_t done;
+
+    WITH_QEMU_LOCK_GUARD(&pages.lock)
+    {
+        while (pages.done < number && !pages.err) {
+            pages.wanted = number;
+            qemu_cond_wait(&pages.fewer, &pages.lock);
+        }
+        if (pages.err) {
+            error_propagate(errp, error_copy(pages.err));
+            return false;
+        }
+        done = pages.done;
+    }
+    return map_done(done, errp);
 }
 
 static bool write_gathered(Error **errp)
@@ -176,9 +215,11 @@ static bool write_gathered(Error **errp)
         pages.handed += write_run(pages.handed, pages.taken, errp);
         pages.by_caller++;
     }
-    QEMU_LOCK_GUARD(&pages.lock);
-    pages.ready = pages.done = pages.handed;
-    return !*errp;
+    WITH_QEMU_LOCK_GUARD(&pages.lock)
+    {
+        pages.ready = pages.done = pages.handed;
+    }
+    return !*errp && map_done(pages.handed, errp);
 }
 
 static void give_to_thread(void)
@@ -326,7 +367,7 @@ void ram_pages_end(void)
         g_free(pages.spares[i].mem);
     }
     pages.nr_spares = 0;
-    pages.taken = pages.handed = pages.current_until = 0;
+    pages.taken = pages.mapped = pages.handed = pages.current_until = 0;
     pages.gathered_bytes = pages.current_bytes = 0;
     pages.ready = pages.done = pages.wanted = 0;
     error_free(pages.err);

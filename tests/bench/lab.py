@@ -91,7 +91,7 @@ class Vm(Machine):
     of its own, where tracking must see all who write (pagemap)."""
 
     def __init__(self, lab, name, binary, *more, machine=None, ram_mib=256,
-                 cpus=1, accel=None):
+                 cpus=1, accel=None, prealloc=False):
         arch, accel = lab.arch, accel or lab.accel
         machine = machine or arch.machine
         self.name, self.cpus, self.ram_mib = name, cpus, ram_mib
@@ -109,7 +109,8 @@ class Vm(Machine):
                 '-accel', accel, '-m', '%dM' % ram_mib, '-object',
                 'memory-backend-ram,id=ram,size=%dM' % ram_mib if private else
                 'memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s'
-                % (ram_mib, self.ram_path), '-nodefaults']
+                % (ram_mib, self.ram_path) + (',prealloc=on' if prealloc
+                                              else ''), '-nodefaults']
         if machine != 'none':
             args += arch.args + ['-smp', str(cpus), '-serial', 'file:' +
                                  os.path.join(lab.folder, name + '.serial')]

@@ -8,6 +8,10 @@ the same run: the same bytes written to a socket from a mapping of such a file,
 and read from it straight into a fresh file of the same kind, with chunks of
 1 MiB and nothing else done. All take turns.
 
+A host that is a virtual machine itself may have given its free memory back, and
+wait for each page anew. So before each run as much as it will need is touched
+and set free again (not with --cold).
+
 PEER_QEMU_AARCH64 (or _X86_64) names the binary of another QEMU, to be
 compared with.
 """
@@ -30,6 +34,11 @@ def options():
     p = report.parser(__doc__)
     p.add_argument('--runs', type=int, default=3, help='of each (3)')
     p.add_argument('--size', type=int, default=1024, help='MiB (1024)')
+    p.add_argument('--cold', action='store_true',
+                   help='take free memory as it is found')
+    p.add_argument('--mapped', action='store_true',
+                   help="the source's memory is mapped in its process, as "
+                   'what a guest has written is (prealloc)')
     p.add_argument('--engines', type=report.names, default=['bitmap', 'peer'],
                    help='as those of lost-computation (bitmap,peer)')
     p.add_argument('--cap', type=float, default=60,
@@ -49,6 +58,13 @@ def mapped(path, size):
         return memoryview(mmap.mmap(f.fileno(), size))
 
 
+def warm(size):
+    """Let the kernel have @size bytes that are free, but there."""
+    with mmap.mmap(-1, size) as memory:
+        for at in range(0, size, mmap.PAGESIZE):
+            memory[at] = 1
+
+
 def receive(sock, memory):
     at = 0
     while at < len(memory):
@@ -58,11 +74,13 @@ def receive(sock, memory):
         at += n
 
 
-def raw_copy(lab, noise, size):
+def raw_copy(lab, noise, size, o):
     """Seconds, and CPU seconds of both ends."""
     paths = [os.path.join(lab.ram_folder, n) for n in ('raw-from', 'raw-to')]
     source, target = (mapped(p, size) for p in paths)
     fill(source, noise)
+    if not o.cold:
+        warm(size)
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     before = [resource.getrusage(w) for w in (resource.RUSAGE_SELF,
                                               resource.RUSAGE_CHILDREN)]
@@ -92,11 +110,13 @@ def raw_copy(lab, noise, size):
 
 def migration(lab, kind, noise, o):
     size = {'machine': 'none', 'ram_mib': o.size, 'accel': kind.accel}
-    source = lab.start(kind.binary, **size)
+    source = lab.start(kind.binary, prealloc=o.mapped, **size)
     fill(source.ram, noise)
     target = lab.start_target(kind.binary, **size)
     source.set_migration(max_bandwidth=1 << 40, downtime_limit=300)
     target.set_migration()
+    if not o.cold:
+        warm(o.size << 20)
     before = source.cpu_seconds() + target.cpu_seconds()
     begin = time.monotonic()
     info = lab_module.migrate(source, target, lab.uri(), o.cap, 0.005)
@@ -125,11 +145,12 @@ def main():
         for i in out.in_time(range(o.runs)):
             for kind in who[i % len(who):] + who[:i % len(who)]:
                 run = migration(lab, kind, noise, o) if kind else \
-                    raw_copy(lab, noise, size)
+                    raw_copy(lab, noise, size, o)
                 name = kind.name if kind else RAW
                 out.run(kind=name, **run)
                 runs.setdefault(name, []).append(run)
-                out.note('%d: %-10s %.2f s' % (i + 1, name, run['seconds']))
+                out.note('%d: %-10s %.2f s, %.2f of CPU' % (
+                    i + 1, name, run['seconds'], run['cpu_s']))
     gib = o.size / 1024
     out.say('%g GiB of random content over a unix socket, shared file to '
             'fresh shared file; median (least-largest) of %d' % (gib, o.runs))
