@@ -16,8 +16,9 @@
  * A page costs the host two pages for itself and its page table, and KVM about
  * as much again: not too many of them.
  *
- * Options: --min SIZE, --max SIZE, --runs N, --out DIR. Skipped where there is
- * no KVM.
+ * Options: --min SIZE, --max SIZE, --runs N, --out DIR; --seconds N: no row is
+ * begun after that long, and how many were left out is said. Skipped where
+ * there is no KVM.
  */
 #include "qemu/osdep.h"
 
@@ -260,13 +261,52 @@ static void by_ranges(const Engine *e, uint64_t gib, uint64_t nr,
     bench_row_end();
 }
 
+/* Rows that were not begun: see --seconds. */
+static struct {
+    double end_s; /* 0: no limit */
+    unsigned left_out;
+} budget;
+
+static bool in_time(void)
+{
+    bool yes = budget.end_s == 0 || bench_now_s() < budget.end_s;
+
+    budget.left_out += !yes;
+    return yes;
+}
+
+static void one_size(uint64_t gib, unsigned runs)
+{
+    static const uint64_t pages[] = { 0, 1000, 20000 };
+
+    make_big(gib);
+    for (unsigned e = 0; e < ARRAY_SIZE(engines); e++) {
+        if (engines[e].ops == &dirty_tracker_pagemap && gib > PAGEMAP_MAX) {
+            continue;
+        }
+        for (unsigned k = 0; k < ARRAY_SIZE(pages); k++) {
+            if (in_time()) {
+                measure(&engines[e], gib, pages[k], runs);
+            }
+        }
+    }
+    for (unsigned e = 0; e < 4; e++) {
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            if (in_time()) {
+                by_ranges(&engines[e], gib, 1000, threads);
+            }
+        }
+    }
+    drop_big();
+}
+
 int main(int argc, char **argv)
 {
     static const uint64_t sizes_gib[] = { 1, 16, 256, 1024 };
-    static const uint64_t pages[] = { 0, 1000, 20000 };
     uint64_t max = bench_arg(argc, argv, "max", 1 * TiB) / GiB;
     uint64_t min = bench_arg(argc, argv, "min", 1 * GiB) / GiB;
     unsigned runs = bench_arg(argc, argv, "runs", 3);
+    uint64_t seconds = bench_arg(argc, argv, "seconds", 0);
 
     if (mini_unusable()) {
         printf("skipped: %s\n", mini_unusable());
@@ -276,6 +316,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "--runs: 1 to %u\n", MAX_RUNS);
         return 1;
     }
+    budget.end_s = seconds ? bench_now_s() + seconds : 0;
     guest_init();
     guest_write(GUEST_CODE_BASE, sync_code, sync_code_end - sync_code);
     make_tables(MIN(max, 1024));
@@ -283,25 +324,13 @@ int main(int argc, char **argv)
     vm.v = guest_vcpu(GUEST_MODEL);
     bench_out_begin(bench_arg_str(argc, argv, "out"), "sync-bench-kvm");
     for (unsigned i = 0; i < ARRAY_SIZE(sizes_gib); i++) {
-        if (sizes_gib[i] < min || sizes_gib[i] > max) {
-            continue;
+        if (sizes_gib[i] >= min && sizes_gib[i] <= max) {
+            one_size(sizes_gib[i], runs);
         }
-        make_big(sizes_gib[i]);
-        for (unsigned e = 0; e < ARRAY_SIZE(engines); e++) {
-            if (engines[e].ops == &dirty_tracker_pagemap &&
-                sizes_gib[i] > PAGEMAP_MAX) {
-                continue;
-            }
-            for (unsigned k = 0; k < ARRAY_SIZE(pages); k++) {
-                measure(&engines[e], sizes_gib[i], pages[k], runs);
-            }
-        }
-        for (unsigned e = 0; e < 4; e++) {
-            for (unsigned threads = 1; threads <= 2; threads++) {
-                by_ranges(&engines[e], sizes_gib[i], 1000, threads);
-            }
-        }
-        drop_big();
+    }
+    if (budget.left_out) {
+        bench_say("%u rows left out: --seconds was not enough\n",
+                  budget.left_out);
     }
     bench_out_end();
     bql_unlock();
