@@ -324,32 +324,50 @@ def call_args(d):
     return out + ['&err']
 
 
+def trace_points(d):
+    """qmp_enter_NAME and qmp_exit_NAME, as in every list of QEMU's."""
+    name = c_name(d.name)
+    out = ''
+    for what in 'enter', 'exit':
+        out += (f"static _Atomic bool {name}_{what}_on;\n"
+                f"static TraceEvent TRACE_EVENT_SECTION {name}_{what} = {{\n"
+                f"    \"qmp_{what}_{c_name(d.name, False)}\", "
+                f"&{name}_{what}_on\n}};\n")
+    return out + '\n'
+
+
 def marshal(d):
     name = c_name(d.name)
     argtype = f"&{desc(d.arg)}" if d.arg else '&qapi_empty_type'
-    out = (f"bool qmp_marshal_{name}(json_object *args, "
-           f"json_object **ret, Error **errp)\n{{\n")
+    out = trace_points(d)
+    out += (f"bool qmp_marshal_{name}(json_object *args, "
+            f"json_object **ret, Error **errp)\n{{\n")
     out += '    Error *err = NULL;\n'
     ctype = c_name(d.arg.name) + ' *' if d.arg else 'void *'
     if d.ret:
         out += f"    {decl(d.ret, 'result')};\n"
     out += (f"    {ctype}arg = qapi_args_from_json({argtype}, args, errp);\n\n"
-            f"    if (!arg) {{\n        return false;\n    }}\n")
+            f"    if (!arg) {{\n        return false;\n    }}\n"
+            f"    qmp_trace_enter(&{name}_enter, args);\n")
     call = f"qmp_{name}({', '.join(call_args(d))});\n"
     out += '    ' + ('result = ' if d.ret else '') + call
     out += f"    qapi_pointer_free({argtype}, arg);\n"
-    out += ('    if (err) {\n        error_propagate(errp, err);\n'
+    out += (f'    if (err) {{\n        qmp_trace_exit(&{name}_exit, NULL, err);\n'
+            '        error_propagate(errp, err);\n'
             '        return false;\n    }\n')
     if d.ret:
         out += (f"    *ret = qapi_value_to_json(&{desc(d.ret)}, &result);\n"
                 f"    qapi_value_clear(&{desc(d.ret)}, &result);\n")
+    out += (f"    qmp_trace_exit(&{name}_exit, {'*ret' if d.ret else 'NULL'}, "
+            "NULL);\n")
     return out + '    return true;\n}\n\n'
 
 
 def gen_commands_c(schema, module, pending):
     out = SPDX + NOTE.format(module)
     out += '#include "qemu/osdep.h"\n\n'
-    out += f'#include "qapi/qapi-commands-{module}.h"\n'
+    out += '#include "qapi/command-trace.h"\n'
+    out += f'#include "qapi/qapi-commands-{module}.h"\n\n'
     for d in of_module(schema, module, 'command'):
         if d.gen and d.name not in pending:
             out += marshal(d)

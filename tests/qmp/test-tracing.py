@@ -85,6 +85,47 @@ def trace_by_qmp(binary, folder):
         check(os.path.getsize(log) == size, text_of(log)[size:])
 
 
+def commands_are_traced(binary, folder):
+    """qmp_enter_NAME and qmp_exit_NAME: for every command that goes through
+    generated code; arguments, value, error."""
+    log = os.path.join(folder, 'log')
+    with Machine(binary, *NONE, '-D', log) as vm:
+        points = states(vm, 'qmp_e*')
+        names = {c['name'].replace('-', '_') for c in vm.cmd('query-commands')}
+        traced = {re.sub('^qmp_(enter|exit)_', '', p) for p in points}
+        check(len(points) == 2 * len(traced), points)
+        check(traced <= names, traced - names)
+        check(names - traced == {'device_add', 'query_qmp_schema'}, names)
+        vm.cmd('trace-event-set-state', name='qmp_*_query_status',
+               enable=True)
+        check(states(vm, 'qmp_exit_query_*').pop('qmp_exit_query_status') ==
+              'enabled', 'not on')
+        vm.cmd('query-status')
+        vm.cmd('query-name')
+        for args in {'name': 'no-such'}, {'name': 'a/b*'}, {'name': 7}:
+            vm.cmd('trace-event-set-state', name='qmp_e*_trace_event_get*',
+                   enable=True)
+            try:
+                vm.cmd('trace-event-get-state', **args)
+            except QmpError as err:
+                error = err.desc
+        vm.cmd('trace-event-set-state', name='*', enable=False)
+        vm.cmd('query-status')
+        lines = text_of(log).split('\n')
+        check(lines == [
+            'qmp_enter_query_status {}',
+            'qmp_exit_query_status {"running":true,"status":"running"} 1',
+            'qmp_enter_trace_event_get_state {"name":"no-such"}',
+            "qmp_exit_trace_event_get_state There is no trace point "
+            "'no-such' 0",
+            'qmp_enter_trace_event_get_state {"name":"a/b*"}',
+            'qmp_exit_trace_event_get_state [] 1', ''], lines)
+        check("'name', expected: string" in error, error)
+    with Machine(binary, *NONE, '-trace', 'qmp_enter_stop', '-D', log) as vm:
+        vm.cmd('stop')
+        check(text_of(log) == 'qmp_enter_stop {}\n', text_of(log))
+
+
 def trace_by_hmp(binary, folder):
     with Machine(binary, *NONE, '-D', os.path.join(folder, 'log')) as vm:
         check(hmp(vm, 'trace-event runstate_set on') == '', 'not quiet')
@@ -230,7 +271,7 @@ def executed_code(binary, folder):
         check(os.path.getsize(log) == size, 'it goes on')
 
 
-CASES = [trace_by_qmp, trace_by_hmp, trace_by_option, names_are_known,
+CASES = [trace_by_qmp, commands_are_traced, trace_by_hmp, trace_by_option, names_are_known,
          log_items, address_ranges, messages]
 
 
