@@ -357,6 +357,21 @@ static void add_label(Chardev *chr, void *opaque)
     hmp_completion_add(opaque, chr->label);
 }
 
+static void add_ringbuf(Chardev *chr, void *opaque)
+{
+    if (chardev_is_ringbuf(chr)) {
+        hmp_completion_add(opaque, chr->label);
+    }
+}
+
+static void complete_ringbuf(HMPCompletion *c, const char *const *words,
+                             unsigned n)
+{
+    if (n == 0) {
+        chardev_foreach(add_ringbuf, c);
+    }
+}
+
 static void complete_label(HMPCompletion *c, const char *const *words,
                            unsigned n)
 {
@@ -388,7 +403,7 @@ const HMPCommand hmp_chardev_commands[] = {
         .params = "device data",
         .help = "write to a ring buffer chardev",
         .cmd = hmp_ringbuf_write,
-        .complete = complete_label,
+        .complete = complete_ringbuf,
     },
     {
         .name = "ringbuf_read",
@@ -396,7 +411,7 @@ const HMPCommand hmp_chardev_commands[] = {
         .params = "device size",
         .help = "take the oldest bytes out of a ring buffer chardev",
         .cmd = hmp_ringbuf_read,
-        .complete = complete_label,
+        .complete = complete_ringbuf,
     },
     { .name = NULL },
 };

@@ -8,6 +8,7 @@
 #include "io/channel-socket.h"
 #include "qapi/qapi-commands-migration.h"
 #include "qemu/cutils.h"
+#include "qemu/fd-store.h"
 #include "qemu/timer.h"
 #include "system/machine-info.h"
 
@@ -475,6 +476,13 @@ static void hmp_migrate_set_parameter(Monitor *mon, json_object *args)
     hmp_handle_error(mon, err);
 }
 
+static void add_fd_uri(void *opaque, const char *name)
+{
+    g_autofree char *uri = g_strconcat("fd:", name, NULL);
+
+    hmp_completion_add(opaque, uri);
+}
+
 static void complete_uri(HMPCompletion *c, const char *const *words, unsigned n)
 {
     static const char *const kinds[] = { "exec:", "fd:", "file:", "tcp:",
@@ -482,6 +490,9 @@ static void complete_uri(HMPCompletion *c, const char *const *words, unsigned n)
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         hmp_completion_add(c, kinds[i]);
+    }
+    if (g_str_has_prefix(c->word, "fd:")) {
+        fd_store_foreach(add_fd_uri, c);
     }
 }
 

@@ -238,6 +238,17 @@ static void hmp_getfd(Monitor *mon, json_object *args)
     hmp_handle_error(mon, err);
 }
 
+static void add_fd_name(void *opaque, const char *name)
+{
+    hmp_completion_add(opaque, name);
+}
+
+static void complete_fd_name(HMPCompletion *c, const char *const *words,
+                             unsigned n)
+{
+    fd_store_foreach(add_fd_name, c);
+}
+
 const HMPCommand hmp_monitor_commands[] = {
     {
         .name = "help|?",
@@ -265,6 +276,7 @@ const HMPCommand hmp_monitor_commands[] = {
         .params = "name",
         .help = "close a file descriptor that getfd keeps",
         .cmd = hmp_closefd,
+        .complete = complete_fd_name,
     },
     { .name = NULL },
 };

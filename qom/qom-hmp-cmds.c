@@ -203,6 +203,26 @@ static void complete_path(HMPCompletion *c, const char *const *words,
     }
 }
 
+/* The same, then the two values of a property that is a switch. */
+static void complete_setting(HMPCompletion *c, const char *const *words,
+                             unsigned n)
+{
+    g_autoptr(ObjectPropertyInfoList) list = NULL;
+
+    if (n < 2) {
+        complete_path(c, words, n);
+        return;
+    }
+    list = qmp_qom_list(words[0], NULL);
+    for (ObjectPropertyInfoList *l = list; n == 2 && l; l = l->next) {
+        if (g_str_equal(l->value->name, words[1]) &&
+            g_str_equal(l->value->type, "bool")) {
+            hmp_completion_add(c, "off");
+            hmp_completion_add(c, "on");
+        }
+    }
+}
+
 const HMPCommand hmp_qom_commands[] = {
     { .name = "object_add",
       .args_type = "object:S",
@@ -233,7 +253,7 @@ const HMPCommand hmp_qom_commands[] = {
       .params = "[-j] path property value",
       .help = "set a property of an object (-j: the value is JSON)",
       .cmd = hmp_qom_set,
-      .complete = complete_path },
+      .complete = complete_setting },
     { .name = NULL },
 };
 

@@ -62,8 +62,8 @@ static void hmp_info_registers(Monitor *mon, json_object *args)
     }
 }
 
-static void complete_index(HMPCompletion *c, const char *const *words,
-                           unsigned n)
+void hmp_complete_cpu_index(HMPCompletion *c, const char *const *words,
+                            unsigned n)
 {
     CPUState *cpu;
 
@@ -80,7 +80,7 @@ const HMPCommand hmp_cpu_commands[] = {
       .params = "index",
       .help = "choose the CPU that other commands look at",
       .cmd = hmp_cpu,
-      .complete = complete_index },
+      .complete = hmp_complete_cpu_index },
     { .name = NULL },
 };
 

@@ -119,6 +119,14 @@ static void hmp_info_vcpu_dirty_limit(Monitor *mon, json_object *args)
     }
 }
 
+static void complete_limit(HMPCompletion *c, const char *const *words,
+                           unsigned n)
+{
+    if (n == 1) { /* behind the rate */
+        hmp_complete_cpu_index(c, words, n);
+    }
+}
+
 const HMPCommand hmp_dirty_rate_commands[] = {
     { .name = "calc_dirty_rate",
       .args_type = "dirty_ring:-r,dirty_bitmap:-b,second:l,"
@@ -132,12 +140,14 @@ const HMPCommand hmp_dirty_rate_commands[] = {
       .params = "dirty_rate [cpu_index]",
       .help = "limit how much a vCPU, or each, may write, in MB/s (0: no "
               "limit)",
-      .cmd = hmp_set_vcpu_dirty_limit },
+      .cmd = hmp_set_vcpu_dirty_limit,
+      .complete = complete_limit },
     { .name = "cancel_vcpu_dirty_limit",
       .args_type = "cpu_index:l?",
       .params = "[cpu_index]",
       .help = "take the limit of a vCPU, or of all, away",
-      .cmd = hmp_cancel_vcpu_dirty_limit },
+      .cmd = hmp_cancel_vcpu_dirty_limit,
+      .complete = hmp_complete_cpu_index },
     { .name = NULL },
 };
 

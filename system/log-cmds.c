@@ -122,6 +122,15 @@ static void complete_items(HMPCompletion *c, const char *const *words,
 
         hmp_completion_add(c, text);
     }
+    if (g_str_has_prefix(word + strlen(head), "trace:")) {
+        const TraceEvent *ev;
+
+        for (ev = trace_event_first(); ev; ev = trace_event_next(ev)) {
+            g_autofree char *text = g_strconcat(head, "trace:", ev->name, NULL);
+
+            hmp_completion_add(c, text);
+        }
+    }
     hmp_completion_add(c, "all");
     hmp_completion_add(c, "help");
     hmp_completion_add(c, "none");

@@ -5,6 +5,7 @@
 #include "qemu/error.h"
 #include "qemu/fd-store.h"
 #include "qemu/thread.h"
+#include "qemu/write-guard.h"
 
 #define FDSET_PATH_PREFIX "/dev/fdset/"
 
@@ -82,6 +83,21 @@ bool fd_store_close(const char *name, Error **errp)
     }
     close(fd);
     return true;
+}
+
+void fd_store_foreach(void (*fn)(void *opaque, const char *name), void *opaque)
+{
+    GHashTableIter it;
+    gpointer name;
+
+    QEMU_LOCK_GUARD(&store.lock);
+    if (!store.named) {
+        return;
+    }
+    g_hash_table_iter_init(&it, store.named);
+    while (g_hash_table_iter_next(&it, &name, NULL)) {
+        fn(opaque, name);
+    }
 }
 
 int fd_store_param(const char *fdname, Error **errp)
@@ -345,7 +361,8 @@ int64_t qemu_fdset_id_from_path(const char *path)
     return errno || *end ? -1 : id;
 }
 
-static int open_path(const char *path, int flags, mode_t mode, Error **errp)
+/* Neither cut nor asked about yet. */
+static int open_uncut(const char *path, int flags, mode_t mode, Error **errp)
 {
     int64_t set;
     int fd;
@@ -373,6 +390,20 @@ static int open_path(const char *path, int flags, mode_t mode, Error **errp)
                          (flags & O_CREAT) ? "create" : "open", path);
     }
     return fd;
+}
+
+static int open_path(const char *path, int flags, mode_t mode, Error **errp)
+{
+    int fd = open_uncut(path, flags & ~O_TRUNC, mode, errp), saved;
+
+    if (fd < 0 || (flags & O_ACCMODE) == O_RDONLY ||
+        qemu_begin_write(fd, path, flags & O_TRUNC, errp)) {
+        return fd;
+    }
+    saved = errno;
+    qemu_close(fd);
+    errno = saved;
+    return -1;
 }
 
 int qemu_open(const char *path, int flags, Error **errp)

@@ -10,7 +10,7 @@
  * Threads: any; one lock inside.
  *
  * Used by: monitor/ (puts in); migration/, chardev/, io/, hostmem (take out).
- * Uses:    thread.h, error.h.
+ * Uses:    thread.h, error.h, write-guard.h.
  */
 #ifndef QEMU_FD_STORE_H
 #define QEMU_FD_STORE_H
@@ -25,6 +25,8 @@ bool fd_store_put(const char *name, int fd, Error **errp);
 /* Ownership passes to the caller; the name is forgotten. Returns -1 on error.*/
 int fd_store_take(const char *name, Error **errp);
 bool fd_store_close(const char *name, Error **errp);
+/* Calls @fn for each name, in no order, with the lock held. */
+void fd_store_foreach(void (*fn)(void *opaque, const char *name), void *opaque);
 /* @fdname: a name of the store, or the number of an inherited fd, which must
  * be open. Returns the fd, owned by the caller, or -1. */
 int fd_store_param(const char *fdname, Error **errp);
@@ -76,8 +78,9 @@ void fdset_client_left(void);
 /**
  * qemu_open: open(2), close-on-exec, that knows "/dev/fdset/N"
  *
- * Never creates. Returns an fd for qemu_close(), or -1 with errno kept and
- * @errp naming the path.
+ * Never creates. For writing: passes qemu_begin_write() before it is cut.
+ * Returns an fd for qemu_close(), or -1 with errno kept and @errp naming the
+ * path.
  */
 int qemu_open(const char *path, int flags, Error **errp);
 /* The same, made with @mode if it is not there yet (O_CREAT is added). */

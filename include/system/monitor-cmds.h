@@ -21,4 +21,8 @@ extern const HMPCommand hmp_dirty_rate_commands[]; /* dirty rate and limits */
 extern const HMPCommand hmp_dirty_rate_info_commands[];
 extern const HMPCommand hmp_dirty_info_commands[]; /* dirty tracking */
 
+/* The `complete` of an argument that is a vCPU's index. */
+void hmp_complete_cpu_index(HMPCompletion *c, const char *const *words,
+                            unsigned n);
+
 #endif /* SYSTEM_MONITOR_CMDS_H */

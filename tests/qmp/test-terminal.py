@@ -14,7 +14,7 @@ BINARY = sys.argv[1]
 COMMON = ['-M', 'none', '-m', '1M', '-accel', 'qtest', '-nodefaults', '-object',
           'memory-backend-ram,id=lamp,size=4k', '-object',
           'memory-backend-ram,id=lantern,size=4k', '-chardev',
-          'ringbuf,id=ring0']
+          'ringbuf,id=ring0', '-chardev', 'null,id=rest']
 TAB, UP, DOWN, LEFT, HOME, DELETE = ('\t', '\x1b[A', '\x1b[B', '\x1b[D',
                                      '\x1b[H', '\x1b[3~')
 
@@ -45,10 +45,17 @@ def completion(t):
     complete('object_del lant', 'object_del lantern ')
     complete('object_add memory-backend-m', 'object_add memory-backend-memfd,')
     complete('ringbuf_read r', 'ringbuf_read ring0 ')
+    complete('chardev-remove re', 'chardev-remove rest ')
     complete('trace-event runstate_', 'trace-event runstate_set ')
+    complete('trace-event qmp_enter_query_stat',
+             'trace-event qmp_enter_query_status ')
+    complete('log unimp,trace:runst', 'log unimp,trace:runstate_set ')
     complete('log unimp,guest_', 'log unimp,guest_errors ')
     complete('qom-list /obj', 'qom-list /objects/')
     complete('qom-get /objects/lamp si', 'qom-get /objects/lamp size ')
+    complete('qom-set /objects/lamp merge of',
+             'qom-set /objects/lamp merge off ')
+    complete('qom-set /objects/lamp size o', 'qom-set /objects/lamp size o')
     complete('logfile /dev/nul', 'logfile /dev/null ')
     complete('device_del ', 'device_del ')
     complete('lamp', 'lamp')
@@ -120,6 +127,27 @@ def chardev():
         end(t)
 
 
+def machine():
+    """What names parts of a board: vCPUs, devices that -device made."""
+    pc = 'x86_64' in BINARY
+    args = ['-M', 'q35', '-device', 'isa-debug-exit,id=there'] if pc \
+        else ['-M', 'virt']
+    with Terminal(BINARY, *args, '-m', '64M', '-accel', 'qtest', '-smp', '3',
+                  '-nodefaults', '-monitor', 'stdio') as t:
+        t.expect(PROMPT)
+        for command in ('cpu', 'set_vcpu_dirty_limit 10',
+                        'cancel_vcpu_dirty_limit'):
+            t.type('\x15' + command + ' ' + TAB, command + ' ')
+            t.type(TAB)
+            t.expect(PROMPT + command + ' ')
+            check(t.list_above() == ['0', '1', '2'], t.list_above())
+        t.type('\x15set_vcpu_dirty_limit ' + TAB, 'set_vcpu_dirty_limit ')
+        if pc:
+            t.type('\x15device_del th' + TAB, 'device_del there ')
+            t.type('\x15device_add isa-ser' + TAB, 'device_add isa-serial ')
+        end(t)
+
+
 def pipe():
     """Commands from a pipe: one after the other, each to the end."""
     done = subprocess.run(
@@ -133,7 +161,7 @@ def pipe():
 
 
 def main():
-    cases = [alone, shared, chardev, pipe]
+    cases = [alone, shared, chardev, machine, pipe]
     failed = False
     print('1..%d' % len(cases))
     for n, case in enumerate(cases, 1):

@@ -9,6 +9,7 @@
 
 #include "../../monitor/monitor-int.h"
 #include "qapi/qmp-command.h"
+#include "qemu/fd-store.h"
 #include "qmp-client.h"
 
 /* The binary's list: there is no QMP here. */
@@ -253,6 +254,11 @@ static void test_completion(void)
     assert_completion("info th", "thing", "thing");
     assert_completion("info  \tth", "thing", "thing");
     assert_completion("help info th", "thing", "thing");
+    assert_completion("closefd ", NULL, NULL);
+    g_assert_true(fd_store_put("pipe1", dup(0), &error_abort));
+    assert_completion("closefd ", "pipe1", "pipe1");
+    assert_completion("closefd pipe1 ", NULL, NULL);
+    g_assert_true(fd_store_close("pipe1", &error_abort));
     assert_completion("? ec", "echo", "echo");
     assert_completion("outer ", "inner", "inner");
     assert_completion("zz", NULL, NULL);
