@@ -9,7 +9,6 @@
 #include "io/channel-file.h"
 #include "io/channel-socket.h"
 #include "qemu/fd-store.h"
-#include "system/own-files.h"
 #include "system/sandbox.h"
 
 #include "transport-internal.h"
@@ -24,16 +23,11 @@
 static bool prepare_outgoing(QIOChannelFile *fioc,
                              const FileMigrationArgs *args, Error **errp)
 {
-    ERRP_GUARD();
     int fd = qio_channel_get_fd(QIO_CHANNEL(fioc), G_IO_OUT);
     struct stat st;
 
     if (fstat(fd, &st) < 0) {
         error_setg_errno(errp, errno, "file: '%s'", args->filename);
-        return false;
-    }
-    if (!own_file_check(fd, args->filename, errp)) {
-        error_prepend(errp, "file: ");
         return false;
     }
     if (S_ISREG(st.st_mode) &&
@@ -62,6 +56,7 @@ static bool prepare_incoming(QIOChannelFile *fioc,
 QIOChannel *transport_file_open(const FileMigrationArgs *args, bool outgoing,
                                 Error **errp)
 {
+    ERRP_GUARD();
     g_autoptr(QIOChannel) ioc = NULL;
     g_autoptr(Error) err = NULL;
     QIOChannelFile *fioc;
@@ -73,6 +68,7 @@ QIOChannel *transport_file_open(const FileMigrationArgs *args, bool outgoing,
     if (!fioc) {
         if (os_errno != ENXIO) {
             error_propagate(errp, g_steal_pointer(&err));
+            error_prepend(errp, "file: ");
         }
         return NULL;
     }

@@ -33,6 +33,7 @@
 #include "system/cpus.h"
 #include "system/machine-info.h"
 #include "system/monitor-cmds.h"
+#include "system/own-files.h"
 #include "system/reset.h"
 #include "system/runstate.h"
 #include "vmstate/savevm.h"
@@ -42,6 +43,7 @@ static bool start_process(Options *o, pid_t parent, Error **errp)
     if (o->daemonize && !daemonize_begin(errp)) {
         return false;
     }
+    start_expect_files(o);
     if (o->process_name) {
         prctl(PR_SET_NAME, o->process_name); /* cut at 15 bytes */
     }
@@ -127,6 +129,7 @@ static bool start_vm(Options *o, Error **errp)
         !start_devices(o, errp)) {
         return false;
     }
+    own_files_are_there();
     if (o->only_migratable && savevm_unmigratable()) {
         error_setg(errp,
                    "Device '%s' cannot migrate, and -only-migratable "

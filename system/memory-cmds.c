@@ -11,7 +11,6 @@
 #include "system/cpus.h"
 #include "system/memory.h"
 #include "system/monitor-cmds.h"
-#include "system/own-files.h"
 
 #define CHUNK 65536
 
@@ -70,22 +69,7 @@ static bool write_all(int fd, const uint8_t *buf, size_t len,
 /* Whoever may read the guest's memory shall: nobody else. */
 static int create_file(const char *filename, Error **errp)
 {
-    int fd = qemu_create(filename, O_WRONLY, 0600, errp);
-    struct stat st;
-
-    if (fd < 0) {
-        return -1;
-    }
-    if (!own_file_check(fd, filename, errp)) {
-        qemu_close(fd);
-        return -1;
-    }
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0) {
-        error_setg_errno(errp, errno, "cannot empty '%s'", filename);
-        qemu_close(fd);
-        return -1;
-    }
-    return fd;
+    return qemu_create(filename, O_WRONLY | O_TRUNC, 0600, errp);
 }
 
 /* @cpu NULL: physical addresses, and what is not there reads as zero. */

@@ -6,15 +6,18 @@
 
 #include "qemu/error.h"
 #include "qemu/thread.h"
+#include "qemu/write-guard.h"
+#include "system/memory.h"
 #include "system/own-files.h"
 #include "system/ram-block.h"
 
 typedef struct OwnFile {
     struct stat st;
     char *what;
+    bool expected; /* until own_files_are_there() */
 } OwnFile;
 
-/* One process, one list; only added to. */
+/* One process, one list. */
 static struct {
     QemuMutex lock;
     GSList *files; /* OwnFile; guarded by lock */
@@ -27,18 +30,52 @@ static bool same_file(const struct stat *a, const struct stat *b)
             a->st_rdev == b->st_rdev);
 }
 
+static void add_file(const struct stat *st, const char *what, bool expected)
+{
+    OwnFile *f = g_new(OwnFile, 1);
+
+    *f = (OwnFile){ *st, g_strdup(what), expected };
+    own_files_guard();
+    QEMU_LOCK_GUARD(&own.lock);
+    own.files = g_slist_prepend(own.files, f);
+}
+
 void own_file_register(int fd, const char *what)
 {
     struct stat st;
-    OwnFile *f;
 
-    if (fstat(fd, &st) < 0) {
-        return; /* no file that somebody could name */
+    /* Otherwise it is no file that somebody could name. */
+    if (fstat(fd, &st) == 0) {
+        add_file(&st, what, false);
     }
-    f = g_new(OwnFile, 1);
-    *f = (OwnFile){ st, g_strdup(what) };
+}
+
+void own_file_expect(const char *path, const char *what)
+{
+    struct stat st;
+
+    /* What is not there yet has nothing to lose; in a directory a file of
+     * nobody else's is made. */
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        add_file(&st, what, true);
+    }
+}
+
+void own_files_are_there(void)
+{
+    GSList *next;
+
     QEMU_LOCK_GUARD(&own.lock);
-    own.files = g_slist_prepend(own.files, f);
+    for (GSList *l = own.files; l; l = next) {
+        OwnFile *f = l->data;
+
+        next = l->next;
+        if (f->expected) {
+            own.files = g_slist_delete_link(own.files, l);
+            g_free(f->what);
+            g_free(f);
+        }
+    }
 }
 
 typedef struct Search {
@@ -46,10 +83,19 @@ typedef struct Search {
     char *what; /* that it is; NULL: none */
 } Search;
 
+/* What no board uses yet has no name in a stream, but one of its own. */
+static const char *block_name(RAMBlock *rb)
+{
+    const char *name = qemu_ram_get_idstr(rb);
+    MemoryRegion *mr = qemu_ram_get_mr(rb);
+
+    return !*name && mr ? memory_region_name(mr) : name;
+}
+
 static int compare_block(RAMBlock *rb, void *opaque)
 {
     Search *s = opaque;
-    const char *name = qemu_ram_get_idstr(rb);
+    const char *name = block_name(rb);
     struct stat st;
     int fd = qemu_ram_get_fd(rb);
 
@@ -73,7 +119,7 @@ static void compare_registered(Search *s)
     }
 }
 
-bool own_file_check(int fd, const char *name, Error **errp)
+static bool check(int fd, const char *name, Error **errp)
 {
     Search s = { .what = NULL };
 
@@ -91,4 +137,20 @@ bool own_file_check(int fd, const char *name, Error **errp)
                s.what);
     g_free(s.what);
     return false;
+}
+
+void own_files_guard(void)
+{
+    qemu_set_write_guard(check);
+}
+
+bool own_file_adopt(int fd, const char *path, Error **errp)
+{
+    g_autofree char *writer = qemu_who_writes(fd);
+
+    if (writer) {
+        error_setg(errp, "'%s' is written to by this VM, as '%s'", path,
+                   writer);
+    }
+    return !writer;
 }

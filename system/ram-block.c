@@ -8,6 +8,7 @@
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "system/memory.h"
+#include "system/own-files.h"
 
 #include "ram-block-internal.h"
 
@@ -161,6 +162,9 @@ static RAMBlock *block_new(const RAMMapping *map, ram_addr_t used,
     }
     ram_sigbus_init();
     ram_holes_init();
+    if (fd >= 0) {
+        own_files_guard();
+    }
     if (!dirty_log_block_added(rb, errp)) {
         rb->fd = -1; /* stays the caller's */
         qemu_ram_free(rb);

@@ -15,6 +15,7 @@
 
 #include "qemu/error.h"
 #include "qemu/units.h"
+#include "system/own-files.h"
 
 #include "ram-block-internal.h"
 
@@ -149,6 +150,9 @@ int ram_open_file(const char *path, uint32_t ram_flags, Error **errp)
     fd = open(path, mode | (readonly ? 0 : O_CREAT), 0600);
     if (fd < 0) {
         error_setg_errno(errp, errno, "cannot open memory file '%s'", path);
+    } else if (!own_file_adopt(fd, path, errp)) {
+        close(fd);
+        return -1;
     }
     return fd;
 }

@@ -6,6 +6,7 @@
 #include "qemu/log.h"
 #include "qemu/thread.h"
 #include "qemu/trace.h"
+#include "qemu/write-guard.h"
 
 _Atomic uint32_t qemu_loglevel;
 
@@ -15,7 +16,6 @@ static struct {
     /* Guarded by lock. */
     FILE *file;     /* NULL: nothing open */
     char *filename; /* NULL: stderr */
-    bool appending; /* opened before: do not cut what was written */
 } qemu_log_state = { .lock = { PTHREAD_MUTEX_INITIALIZER } };
 
 const QEMULogItem qemu_log_items[] = {
@@ -57,46 +57,74 @@ static void close_locked(void)
     qemu_log_state.file = NULL;
 }
 
-static FILE *open_file(const char *name, const char *mode, Error **errp)
+/* Without the lock: the guard of files takes others. */
+static FILE *open_file(const char *name, bool append, Error **errp)
 {
-    FILE *f = fopen(name, mode);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0);
+    int fd = open(name, flags, 0666);
+    FILE *f = NULL;
 
+    if (fd >= 0 && !qemu_begin_write(fd, name, !append, errp)) {
+        close(fd);
+        return NULL;
+    }
+    if (fd >= 0) {
+        f = fdopen(fd, append ? "a" : "w");
+    }
     if (!f) {
         error_setg_errno(errp, errno, "Could not open log file '%s'", name);
+        if (fd >= 0) {
+            close(fd);
+        }
         return NULL;
     }
     setvbuf(f, NULL, _IOLBF, 0);
     return f;
 }
 
-static bool open_locked(Error **errp)
+/* What to open is in *@name (NULL: stderr). False: something is open. */
+static bool is_closed(char **name)
 {
-    FILE *f;
-
+    QEMU_LOCK_GUARD(&qemu_log_state.lock);
     if (qemu_log_state.file) {
-        return true;
-    }
-    if (!qemu_log_state.filename) {
-        qemu_log_state.file = stderr;
-        return true;
-    }
-    f = open_file(qemu_log_state.filename,
-                  qemu_log_state.appending ? "ae" : "we", errp);
-    if (!f) {
         return false;
     }
-    qemu_log_state.file = f;
-    qemu_log_state.appending = true;
+    *name = g_strdup(qemu_log_state.filename);
+    return true;
+}
+
+static bool open_log(Error **errp)
+{
+    g_autofree char *name = NULL;
+    FILE *f = stderr;
+
+    if (!is_closed(&name)) {
+        return true;
+    }
+    if (name) {
+        /* It was open when its name was set: it keeps what it got since. */
+        f = open_file(name, true, errp);
+        if (!f) {
+            return false;
+        }
+    }
+    QEMU_LOCK_GUARD(&qemu_log_state.lock);
+    if (!qemu_log_state.file) {
+        qemu_log_state.file = f;
+    } else if (name) {
+        fclose(f); /* somebody else was faster */
+    }
     return true;
 }
 
 bool qemu_set_log(uint32_t mask, Error **errp)
 {
+    if (mask && !open_log(errp)) {
+        return false;
+    }
     QEMU_LOCK_GUARD(&qemu_log_state.lock);
     if (mask == 0) {
         close_locked();
-    } else if (!open_locked(errp)) {
-        return false;
     }
     atomic_store_explicit(&qemu_loglevel, mask, memory_order_relaxed);
     return true;
@@ -121,7 +149,7 @@ bool qemu_set_log_filename_flags(const char *filename, uint32_t mask,
             return false;
         }
         /* Also when nothing is on yet: who names a bad file hears it now. */
-        f = open_file(expanded, "we", errp);
+        f = open_file(expanded, false, errp);
         if (!f) {
             g_free(expanded);
             return false;
@@ -133,7 +161,6 @@ bool qemu_set_log_filename_flags(const char *filename, uint32_t mask,
         g_free(qemu_log_state.filename);
         qemu_log_state.filename = expanded;
         qemu_log_state.file = f;
-        qemu_log_state.appending = f;
     }
     return qemu_set_log(mask, errp);
 }

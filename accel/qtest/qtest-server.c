@@ -30,6 +30,7 @@
 #include "chardev/char.h"
 #include "qemu/cutils.h"
 #include "qemu/error.h"
+#include "qemu/fd-store.h"
 #include "qemu/timer.h"
 #include "system/memory.h"
 
@@ -462,13 +463,16 @@ static void qtest_event(void *opaque, QEMUChrEvent event)
 
 static bool open_log(const char *log, Error **errp)
 {
+    ERRP_GUARD();
+
     if (!log) {
         qtest.log = stderr;
     } else if (!g_str_equal(log, "none")) {
-        qtest.log = fopen(log, "we");
+        int fd = qemu_create(log, O_WRONLY | O_TRUNC, 0666, errp);
+
+        qtest.log = fd >= 0 ? fdopen(fd, "w") : NULL;
         if (!qtest.log) {
-            error_setg_errno(errp, errno, "-qtest-log: could not open '%s'",
-                             log);
+            error_prepend(errp, "-qtest-log: ");
             return false;
         }
     }

@@ -5,6 +5,7 @@
 #include "hw/boards.h"
 #include "machine-internal.h"
 #include "qemu/error.h"
+#include "qemu/fd-store.h"
 #include "system/cpus.h"
 
 /* One machine per process. */
@@ -150,10 +151,34 @@ bool machine_run_board_init(MachineState *ms, Error **errp)
     return true;
 }
 
+static bool save_file(const char *filename, const uint8_t *data, size_t len,
+                      Error **errp)
+{
+    int fd = qemu_create(filename, O_WRONLY | O_TRUNC, 0666, errp);
+    ssize_t n = 1;
+
+    if (fd < 0) {
+        return false;
+    }
+    while (len && n > 0) {
+        n = write(fd, data, len);
+        if (n > 0) {
+            data += n;
+            len -= n;
+        } else if (n < 0 && errno == EINTR) {
+            n = 1;
+        }
+    }
+    if (len) {
+        error_setg_errno(errp, errno, "Could not write '%s'", filename);
+    }
+    qemu_close(fd);
+    return len == 0;
+}
+
 bool machine_dump_dtb(MachineState *ms, const char *filename, Error **errp)
 {
     MachineClass *mc = MACHINE_GET_CLASS(ms);
-    g_autoptr(GError) gerr = NULL;
     const void *fdt;
     size_t size_bytes;
 
@@ -162,11 +187,7 @@ bool machine_dump_dtb(MachineState *ms, const char *filename, Error **errp)
         error_setg(errp, "Machine '%s' has no device tree", mc->name);
         return false;
     }
-    if (!g_file_set_contents(filename, fdt, size_bytes, &gerr)) {
-        error_setg(errp, "Could not save the device tree: %s", gerr->message);
-        return false;
-    }
-    return true;
+    return save_file(filename, fdt, size_bytes, errp);
 }
 
 /* ---- properties ---- */

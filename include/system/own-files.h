@@ -7,26 +7,33 @@
  * same by whatever name it was opened: device and inode are compared, of a
  * block device its number.
  *
- * Threads: any may ask; registering is the main thread's.
+ * Whoever opens a file for writing is told (include/qemu/write-guard.h), before
+ * the first change, by an error that names the file and what it is.
  *
- * Used by: hw/block, migration, memory-cmds.c. Uses: ram-block.h.
+ * Threads: files are opened by any; the functions here are the main thread's.
+ *
+ * Used by: hw/block, ram-block.c, start-up. Uses: ram-block.h, write-guard.h.
  */
 #ifndef SYSTEM_OWN_FILES_H
 #define SYSTEM_OWN_FILES_H
 
 #include "qemu/error.h"
 
+/* From now on. To be called by whoever makes a RAM block with a file. */
+void own_files_guard(void);
+
 /* @fd is @what ("the image of drive 'd0'") as long as the process lives. */
 void own_file_register(int fd, const char *what);
 
-/**
- * own_file_check: whether @fd may be written to as if it were new
- *
- * @name: how it was asked for, for the message
- *
- * To be asked before the first change, also before it is cut to length 0.
- * False with @errp naming both.
+/*
+ * The file @path, if there is one, will be @what: a command line says so, of
+ * which other parts are carried out before. Counts until it really is.
  */
-bool own_file_check(int fd, const char *name, Error **errp);
+void own_file_expect(const char *path, const char *what);
+void own_files_are_there(void);
+
+/* Whether @fd, opened as @path, may become the VM's memory: not if the VM
+ * itself writes to that file (a log, a chardev). False with @errp. */
+bool own_file_adopt(int fd, const char *path, Error **errp);
 
 #endif /* SYSTEM_OWN_FILES_H */

@@ -146,6 +146,8 @@ bool daemonize_finish(Error **errp);
 bool pidfile_write(const char *path, Error **errp);
 void pidfile_remove(void);
 
+/* What -object and -drive will live on is not written to before it is there. */
+void start_expect_files(const Options *o);
 /* Handle `help` in -machine, -accel, -cpu: print and exit if asked for. */
 bool start_help(const Options *o, Error **errp);
 bool start_machine(Options *o, Error **errp); /* makes current_machine() */

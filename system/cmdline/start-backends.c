@@ -17,6 +17,7 @@
 #include "qemu/cutils.h"
 #include "qemu/fd-store.h"
 #include "qom/user-creatable.h"
+#include "system/own-files.h"
 
 static const char *option_of(BackendKind kind)
 {
@@ -244,6 +245,60 @@ void start_backends_help(const Options *o)
         }
         if (help) {
             exit(0);
+        }
+    }
+}
+
+static const char *member(json_object *v, const char *key)
+{
+    json_object *m = NULL;
+
+    if (v && json_object_is_type(v, json_type_object)) {
+        m = json_object_object_get(v, key);
+    }
+    return m && json_object_is_type(m, json_type_string)
+               ? json_object_get_string(m)
+               : NULL;
+}
+
+static void expect_memory(const char *arg)
+{
+    bool keyval, help = false;
+    g_autoptr(json_object) v = user_creatable_parse(arg, &keyval, &help, NULL);
+    const char *path = member(v, "mem-path"), *id = member(v, "id");
+
+    if (path) {
+        g_autofree char *what = g_strdup_printf("what backs the memory '%s'",
+                                                id ? id : "");
+
+        own_file_expect(path, what);
+    }
+}
+
+static void expect_image(const char *arg, unsigned number)
+{
+    g_autoptr(json_object) v = keyval_parse(arg, NULL, NULL, NULL);
+    const char *path = member(v, "file");
+
+    if (path) {
+        g_autofree char *what = g_strdup_printf("the image of drive %u ('%s')",
+                                                number, path);
+
+        own_file_expect(path, what);
+    }
+}
+
+void start_expect_files(const Options *o)
+{
+    unsigned drives = 0;
+
+    for (guint i = 0; i < o->backends->len; i++) {
+        const Backend *b = o->backends->pdata[i];
+
+        if (b->kind == BACKEND_OBJECT) {
+            expect_memory(b->arg);
+        } else if (b->kind == BACKEND_DRIVE) {
+            expect_image(b->arg, drives++);
         }
     }
 }

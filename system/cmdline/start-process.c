@@ -10,6 +10,7 @@
 #include "cmdline.h"
 #include "qemu/log.h"
 #include "qemu/trace.h"
+#include "qemu/write-guard.h"
 #include "system/runstate.h"
 
 /* What outlives the call that set it up; one process, one of each. */
@@ -115,6 +116,7 @@ void signals_started(void)
 
 bool pidfile_write(const char *path, Error **errp)
 {
+    ERRP_GUARD();
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     g_autofree char *text = g_strdup_printf("%d\n", getpid());
     g_autofree char *dir = g_path_get_dirname(path);
@@ -123,6 +125,11 @@ bool pidfile_write(const char *path, Error **errp)
 
     if (fd < 0) {
         error_setg_errno(errp, errno, "cannot create PID file '%s'", path);
+        return false;
+    }
+    if (!qemu_begin_write(fd, path, false, errp)) {
+        error_prepend(errp, "-pidfile: ");
+        close(fd);
         return false;
     }
     if (fcntl(fd, F_SETLK, &lock) < 0) {

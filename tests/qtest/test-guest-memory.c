@@ -356,7 +356,7 @@ static void test_own_spare(void)
         "-M none -m 1M",
         ram);
 
-    assert_refused(s, ram, "backs memory");
+    assert_refused(s, ram, "backs the memory 'spare'");
     assert_content(ram, content);
     qtest_quit(s);
 }
