@@ -4,6 +4,7 @@
 
 #include "char-ringbuf.h"
 #include "qapi/qapi-commands-char.h"
+#include "qemu/cutils.h"
 
 /*
  * query-chardev
@@ -187,7 +188,7 @@ ChardevReturn *qmp_chardev_add(const char *id, ChardevBackend *backend,
     Chardev *chr;
 
     o->id = g_strdup(id);
-    if (!options_from_backend(o, backend, errp)) {
+    if (!id_check(id, errp) || !options_from_backend(o, backend, errp)) {
         return NULL;
     }
     chr = chardev_new_from_options(o, errp);

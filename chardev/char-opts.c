@@ -205,6 +205,9 @@ ChardevOptions *chardev_options_parse(const char *optarg, Error **errp)
         error_setg(errp, "Parameter 'id' is missing");
         return NULL;
     }
+    if (!id_check(o->id, errp)) {
+        return NULL;
+    }
     if (!o->backend) {
         error_setg(errp, "chardev: '%s' names no back end", o->id);
         return NULL;

@@ -60,6 +60,14 @@ const HMPCommand *const *hmp_tables_below(const HMPCommand *c,
     return NULL;
 }
 
+/* The same of a command's name, which may have its /fmt attached. */
+static size_t name_length(const char **p)
+{
+    size_t len = word_length(p), name = strcspn(*p, "/");
+
+    return name ? MIN(len, name) : len;
+}
+
 /*
  * Find the command at *@p and step behind its words, which become *@words, the
  * caller's. NULL: unknown; *@words is then what was looked for. A command that
@@ -74,7 +82,7 @@ static const HMPCommand *find_command(const char **p, char **words)
     word_length(p);
     start = *p;
     while (tables) {
-        size_t len = word_length(p);
+        size_t len = name_length(p);
         const HMPCommand *c;
 
         if (!len && found) {

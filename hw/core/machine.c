@@ -7,6 +7,7 @@
 #include "qemu/error.h"
 #include "qemu/fd-store.h"
 #include "system/cpus.h"
+#include "system/memory.h"
 
 /* One machine per process. */
 static struct {
@@ -136,6 +137,7 @@ bool machine_run_board_init(MachineState *ms, Error **errp)
 {
     MachineClass *mc = MACHINE_GET_CLASS(ms);
 
+    get_system_memory(); /* it is there, and empty, where no board uses it */
     if (!machine_provide_ram(ms, errp)) {
         return false;
     }

@@ -122,6 +122,8 @@ bool pidfile_write(const char *path, Error **errp)
     g_autofree char *dir = g_path_get_dirname(path);
     /* Open until the process ends: the lock says that it lives. */
     int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    struct stat st;
+    bool regular;
 
     if (fd < 0) {
         error_setg_errno(errp, errno, "cannot create PID file '%s'", path);
@@ -137,12 +139,19 @@ bool pidfile_write(const char *path, Error **errp)
         close(fd);
         return false;
     }
-    if (ftruncate(fd, 0) < 0 ||
+    /* A device is not ours to remove, at the end or now. */
+    regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if ((regular && ftruncate(fd, 0) < 0) ||
         write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
         error_setg_errno(errp, errno, "cannot write PID file '%s'", path);
-        unlink(path);
+        if (regular) {
+            unlink(path);
+        }
         close(fd);
         return false;
+    }
+    if (!regular) {
+        return true;
     }
     proc.pidfile_dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     proc.pidfile = g_path_get_basename(path);

@@ -106,9 +106,14 @@ class Terminal:
             self.read(0.1)
         return self.screen.lines[n:-1]
 
-    def list_above(self):
-        """What Tab listed: the words between the line and its repetition."""
-        lines, words = self.screen.lines[:-1], []
-        while not lines[-1].startswith(PROMPT):
-            words = lines.pop().split() + words
-        return words
+    def tab_lists(self, line):
+        """Tab, behind the prompt and @line, which stays: what it lists. What
+        was typed before has to be answered for already."""
+        n = len(self.screen.lines)
+        deadline = time.monotonic() + SECONDS
+        self.type('\t')
+        while len(self.screen.lines) == n or \
+                self.screen.lines[-1] != PROMPT + line:
+            check(time.monotonic() < deadline, self.screen.lines[-5:])
+            self.read(0.1)
+        return ' '.join(self.screen.lines[n:-1]).split()

@@ -74,6 +74,10 @@ OPTIONS = [
     ('-m', {'size': 4096}, 'takes no JSON'),
     ('-chardev', {'id': 'c', 'backend': {'type': 'null', 'data': {}}},
      'takes no JSON'),
+    ('-chardev', 'null,id=a-b_c.1', OK),
+    ('-chardev', 'null,id=', "'id' expects an identifier"),
+    ('-chardev', 'null,id=1a', "'id' expects an identifier"),
+    ('-chardev', 'null,id=a b', "'id' expects an identifier"),
     ('-mon', {'chardev': 'c'}, 'takes no JSON'),
     ('-drive', {'file': 'f'}, 'takes no JSON'),
     ('-rtc', {'base': 'utc'}, 'takes no JSON'),
@@ -109,6 +113,10 @@ PLUG = [
     ('device_del', {'id': 'lamp'}, "Device 'lamp' not found"),
     ('device_del', {'id': '/machine'}, "Device '/machine' not found"),
     ('device_del', {}, "'id'"),
+    ('chardev-add', {'id': '', 'backend': {'type': 'null', 'data': {}}},
+     "'id' expects an identifier"),
+    ('chardev-add', {'id': '1', 'backend': {'type': 'null', 'data': {}}},
+     "'id' expects an identifier"),
     ('netdev_add', {'type': 'user', 'id': 'n'}, 'There is no command'),
     ('blockdev-add', {'driver': 'null-co', 'node-name': 'n'},
      'There is no command'),
@@ -125,6 +133,16 @@ PLUG_LINES = [
     ('device_add help', 'Devices that can be made:'),
     ('device_del lamp', "Error: Device 'lamp' not found"),
     ('device_del', 'device_del'),
+    ('chardev-add null,id=', "'id' expects an identifier"),
+    # The format may follow the command at once; a machine has an address
+    # space also if nothing is in it.
+    ('xp/4xb 16', '00000010: Cannot access memory'),
+    ('xp /4xb 16', '00000010: Cannot access memory'),
+    ('xp/4xq 0', "invalid char in format: 'q'"),
+    ('xp//4 0', 'invalid char in format'),
+    ('info/2 status', 'unknown command'),
+    ('nonsense/4 0', "unknown command: 'nonsense'"),
+    ('/4 0', "unknown command: '/4'"),
 ]
 
 # Words that follow what would otherwise be no more than "invalid option".

@@ -171,7 +171,21 @@ def the_other_way(binary, folder):
         check(os.path.getsize(path) == SIZE, 'not used')
 
 
-CASES = [options, json_object, commands, the_other_way]
+def devices(binary, folder):
+    """What is no file is not removed, nor cut."""
+    fifo = os.path.join(folder, 'fifo')
+    os.mkfifo(fifo)
+    fd = os.open(fifo, os.O_RDWR)
+    with Machine(binary, *NONE, '-pidfile', fifo) as vm:
+        check(os.read(fd, 100).decode() == '%d\n' % vm.proc.pid, 'PID')
+        vm.cmd('pmemsave', val=0, size=8, filename=fifo)
+        check(os.read(fd, 100) == bytes(8), 'no memory')
+        vm.cmd('quit')
+    check(os.path.exists(fifo), 'it was removed')
+    os.close(fd)
+
+
+CASES = [options, json_object, devices, commands, the_other_way]
 
 
 def main():

@@ -61,14 +61,13 @@ def completion(t):
     complete('lamp', 'lamp')
     # Several: as far as they agree, then the list of them.
     complete('object_del l', 'object_del la')
-    t.type(TAB)
-    t.expect(PROMPT + 'object_del la')
-    check(t.list_above() == ['lamp', 'lantern'], t.list_above())
+    words = t.tab_lists('object_del la')
+    check(words == ['lamp', 'lantern'], words)
     t.type('m' + TAB, 'object_del lamp ')
     check(t.enter('') == [], 'not quiet')
     check(t.enter('info status') == ['VM status: running'], 'status')
-    complete('info ', 'info ')
-    words = t.list_above()
+    t.type('info ', 'info ')
+    words = t.tab_lists('info ')
     check('migrate' in words and 'status' in words and
           words == sorted(set(words)) or len(words) > 10, words)
     check(all(len(line) <= 80 for line in t.screen.lines), t.screen.lines)
@@ -137,10 +136,9 @@ def machine():
         t.expect(PROMPT)
         for command in ('cpu', 'set_vcpu_dirty_limit 10',
                         'cancel_vcpu_dirty_limit'):
-            t.type('\x15' + command + ' ' + TAB, command + ' ')
-            t.type(TAB)
-            t.expect(PROMPT + command + ' ')
-            check(t.list_above() == ['0', '1', '2'], t.list_above())
+            t.type('\x15' + command + ' ', command + ' ')
+            words = t.tab_lists(command + ' ')
+            check(words == ['0', '1', '2'], words)
         t.type('\x15set_vcpu_dirty_limit ' + TAB, 'set_vcpu_dirty_limit ')
         if pc:
             t.type('\x15device_del th' + TAB, 'device_del there ')
