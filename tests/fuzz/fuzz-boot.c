@@ -18,6 +18,11 @@
 
 #define MACHINE_ARGS "-M q35 -accel qtest -m 4M -nodefaults -S"
 
+static void forget_images(void)
+{
+    rom_clear();
+}
+
 static bool load(const char *kernel, const char *initrd, Error **errp)
 {
     X86BootInfo info = { .below_4g = RAM_SIZE,
@@ -38,6 +43,12 @@ static bool load(const char *kernel, const char *initrd, Error **errp)
 #include "hw/arm/virt.h"
 
 #define MACHINE_ARGS "-M virt -accel qtest -m 4M -nodefaults -S"
+
+static void forget_images(void)
+{
+    rom_clear();
+    VIRT_MACHINE(current_machine())->boot.dtb_blob = NULL; /* was among them */
+}
 
 static bool load(const char *kernel, const char *initrd, Error **errp)
 {
@@ -78,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 0x80) {
         initrd = fuzz_file(1, data + size - len, len);
     }
-    rom_clear();
+    forget_images();
     ok = load(kernel, initrd, &err);
     g_assert_true(ok == !err);
     if (ok) {
