@@ -99,8 +99,11 @@ static void end(void)
 {
     if (bql_locked()) {
         vm_shutdown();
-        cpus_shutdown();
+        /* Threads that look at vCPUs end before these do. The migration's may
+         * have let the guest go on meanwhile. */
         qemu_run_exit_notifiers();
+        vm_shutdown();
+        cpus_shutdown();
         monitor_cleanup();
         qemu_chr_cleanup_all();
         user_creatable_cleanup();

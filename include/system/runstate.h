@@ -94,7 +94,8 @@ void qemu_system_powerdown_request(void);
 void qemu_system_killed(int signal, int pid);
 void qemu_register_powerdown_notifier(Notifier *notifier);
 void qemu_register_shutdown_notifier(Notifier *notifier);
-/* Called in main, after the main loop ended, before anything is torn down. */
+/* Called in main with the BQL, after the main loop ended and the VM stopped, before
+ * anything is torn down, vCPUs included: for threads that look at such. */
 void qemu_add_exit_notifier(Notifier *notifier);
 void qemu_remove_exit_notifier(Notifier *notifier);
 void qemu_run_exit_notifiers(void);
