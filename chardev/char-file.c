@@ -142,7 +142,8 @@ static bool ringbuf_open(Chardev *chr, const ChardevOptions *o, bool *opened,
 
     r->size = o->has_size ? o->size : 64 * KiB;
     if (!is_power_of_2(r->size) || r->size > GiB) {
-        error_setg(errp, "size of ringbuf chardev must be power of two");
+        error_setg(errp, "size of ringbuf chardev must be a power of two, at "
+                         "most 1 GiB");
         return false;
     }
     r->data = g_malloc0(r->size);

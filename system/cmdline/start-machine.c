@@ -153,6 +153,10 @@ static bool take_accels(Options *o, Error **errp)
     if (!list) {
         return true;
     }
+    if (!*list) {
+        error_setg(errp, "-machine accel=: the accelerator's name is missing");
+        return false;
+    }
     if (o->accels->len) {
         error_setg(errp, "The -accel and \"-machine accel=\" options are "
                          "incompatible");

@@ -48,6 +48,7 @@ OPTIONS = [
     ('-machine', {'type': 'none', 'lamp': 1}, "lamp' not found"),
     ('-machine', {'type': 'lamp'}, 'unsupported machine type: "lamp"'),
     ('-machine', '{', 'JSON parse error'),
+    ('-machine', 'none,accel=', "accelerator's name is missing"),
     ('-incoming', {'channel-type': 'main', 'addr': {
         'transport': 'file', 'filename': '/no/such', 'offset': 0}},
      '/no/such'),
@@ -78,6 +79,8 @@ OPTIONS = [
     ('-chardev', 'null,id=', "'id' expects an identifier"),
     ('-chardev', 'null,id=1a', "'id' expects an identifier"),
     ('-chardev', 'null,id=a b', "'id' expects an identifier"),
+    ('-chardev', 'ringbuf,id=a,size=3', 'a power of two'),
+    ('-chardev', 'ringbuf,id=a,size=1T', 'at most 1 GiB'),
     ('-mon', {'chardev': 'c'}, 'takes no JSON'),
     ('-drive', {'file': 'f'}, 'takes no JSON'),
     ('-rtc', {'base': 'utc'}, 'takes no JSON'),
