@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many pages into a block at once: see ram_block_copy_in_pieces() and
- * ram_block_map_in() in ram-block.h.
+ * Many pages into a block at once: see ram_block_copy_in_pieces() in
+ * ram-block.h.
  *
  * A store to a page of a shared mapping that is not there yet is a fault, in
  * which the kernel makes a page, clears it and maps it; then it is filled. A
@@ -73,6 +73,22 @@ static void store(void *opaque)
     }
 }
 
+/* One page in each window that was written, the last one. */
+static void map(void *opaque)
+{
+    Pieces *p = opaque;
+    const uint8_t *host = p->rb->host;
+    ram_addr_t at = p->offset, end = p->offset + p->done;
+
+    while (at < end) {
+        ram_addr_t next = MIN(
+            ROUND_DOWN(at, FAULT_AROUND_BYTES) + FAULT_AROUND_BYTES, end);
+
+        (void)*(const volatile uint8_t *)(host + next - 1);
+        at = next;
+    }
+}
+
 bool ram_block_copy_in_pieces(RAMBlock *rb, ram_addr_t offset,
                               const struct iovec *iov, unsigned n, Error **errp)
 {
@@ -86,36 +102,9 @@ bool ram_block_copy_in_pieces(RAMBlock *rb, ram_addr_t offset,
         ssize_t done = pwritev(rb->fd, iov, n, rb->fd_offset + offset);
 
         p.done = done > 0 ? done : 0;
+        if (p.done && !ram_access_try(map, &p, errp)) {
+            return false;
+        }
     }
     return p.done == length || ram_access_try(store, &p, errp);
-}
-
-typedef struct Range {
-    const uint8_t *host;
-    ram_addr_t at, end;
-} Range;
-
-/* One page in each window, the last one. */
-static void map(void *opaque)
-{
-    Range *r = opaque;
-
-    while (r->at < r->end) {
-        ram_addr_t next = MIN(
-            ROUND_DOWN(r->at, FAULT_AROUND_BYTES) + FAULT_AROUND_BYTES, r->end);
-
-        (void)*(const volatile uint8_t *)(r->host + next - 1);
-        r->at = next;
-    }
-}
-
-bool ram_block_map_in(RAMBlock *rb, ram_addr_t offset, size_t length,
-                      Error **errp)
-{
-    Range r = { rb->host, offset, offset + length };
-
-    if (!ram_block_access_in_range(rb, offset, length, errp)) {
-        return false;
-    }
-    return !takes_writes(rb, offset, length) || ram_access_try(map, &r, errp);
 }

@@ -237,16 +237,12 @@ bool qemu_ram_touch(RAMBlock *rb, ram_addr_t offset);
  * ram_block_copy_in_pieces: ram_block_copy_in() of @n pieces, which are to be
  * one after another from @offset on
  *
- * Much at once comes into a shared file cheaper than page by page; but then it
- * is mapped, cheaper than by a fault for each page, only by ram_block_map_in().
- * At most IOV_MAX pieces. When it fails, some of them may have been copied.
+ * Much at once comes into a shared file cheaper than page by page. At most
+ * IOV_MAX pieces. When it fails, some of them may have been copied.
  */
 bool ram_block_copy_in_pieces(RAMBlock *rb, ram_addr_t offset,
                               const struct iovec *iov, unsigned n,
                               Error **errp);
-/* Map memory that has been copied in so, by any thread. It must be there. */
-bool ram_block_map_in(RAMBlock *rb, ram_addr_t offset, size_t length,
-                      Error **errp);
 
 /**
  * qemu_ram_mend: put back pages that the host could not give

@@ -7,29 +7,24 @@
 
 #include "ram/ram-load-pages.h"
 
-/* What is copied in at once, at most. */
-#define RUN_PAGES 64
-/* Pages that wait for the thread, those that are being gathered included. */
-#define QUEUE_PAGES 512
+#define BATCH_PAGES 64
+/* Batches that wait for the thread, the one that is being filled included. */
+#define QUEUE_LENGTH 8
 /* Buffers beside that of the stream: all that can be waited for. */
 #define SPARE_BUFFERS 4
-/* Less is not worth waking a thread. */
+/* Smaller batches are not worth waking a thread. */
 #define HAND_OVER_BYTES (16 * 4096)
-/*
- * When a buffer held less, the channel had no more for now. As long as there
- * is work for the thread, reading on at once would only be to sleep and wake
- * for each piece that the source puts in.
- */
-#define EMPTIED_BYTES (QEMU_FILE_BUFFER_BYTES / 2)
 
-/* The bytes of a page, still in a stream's buffer. */
-typedef struct Page {
+/* Pages that follow one another, their bytes still in a stream's buffer. */
+typedef struct Batch {
     RAMBlock *rb;
     ram_addr_t offset;
-    struct iovec bytes;
-} Page;
+    size_t bytes;
+    unsigned n;
+    struct iovec iov[BATCH_PAGES];
+} Batch;
 
-/* May be read into again when the pages before @until are in memory. */
+/* May be read into again when batch number @until is in memory. */
 typedef struct Spare {
     uint8_t *mem;
     uint64_t until;
@@ -37,108 +32,60 @@ typedef struct Spare {
 
 /* Singleton, as the section that it belongs to. */
 static struct {
-    /* Who takes pages. They are numbered; queue[n % QUEUE_PAGES]. */
-    uint64_t taken;         /* pages before this */
-    uint64_t room;          /* the queue has place for those before this */
-    uint64_t mapped;        /* those before this are in the page table */
-    uint64_t handed;        /* those before this are not the taker's */
-    size_t gathered_bytes;  /* from handed to taken */
+    /* Who takes pages. Batches are numbered; queue[n % QUEUE_LENGTH]. */
+    uint64_t filling;       /* the batch that is being gathered */
     uint64_t current_until; /* as Spare, of the stream's own buffer */
-    size_t current_bytes;   /* of pages in it */
     Spare spares[SPARE_BUFFERS];
     unsigned nr_spares;
     bool thread_exists, no_thread;
     QemuThread thread;
     uint64_t by_caller;
 
-    /* Of a page that is ready and not done: the thread; else the taker. */
-    Page queue[QUEUE_PAGES];
+    /* Of a batch that is ready and not done: the thread; else the taker. */
+    Batch queue[QUEUE_LENGTH];
 
     QemuMutex lock;
-    QemuCond more, fewer;
+    QemuCond changed;
     /* Guarded by the lock. */
-    uint64_t ready, done; /* pages before these are */
-    uint64_t wanted;      /* the taker sleeps until so many are done */
+    uint64_t ready, done; /* batches before these are */
     uint64_t by_thread;
-    bool asleep; /* the thread */
     bool quit;
     Error *err; /* of the first that failed; no later one is written */
 } pages;
 
-static Page *page_of(uint64_t number)
+static Batch *batch_of(uint64_t number)
 {
-    return &pages.queue[number % QUEUE_PAGES];
+    return &pages.queue[number % QUEUE_LENGTH];
 }
 
-/*
- * How many pages follow one another from @from on, RUN_PAGES at most. @iov: gets
- * their bytes; @length: how many these are.
- */
-static unsigned run_at(uint64_t from, uint64_t to, struct iovec *iov,
-                       size_t *length)
+static bool write_batch(Batch *b, Error **errp)
 {
-    Page *first = page_of(from);
-    unsigned n = 0;
-
-    *length = 0;
-    while (n < RUN_PAGES && from + n < to) {
-        Page *p = page_of(from + n);
-
-        if (p->rb != first->rb || p->offset != first->offset + *length) {
-            break;
-        }
-        iov[n++] = p->bytes;
-        *length += p->bytes.iov_len;
-    }
-    return n;
-}
-
-/* Copy in a run. Returns its number of pages. */
-static unsigned write_run(uint64_t from, uint64_t to, Error **errp)
-{
-    struct iovec iov[RUN_PAGES];
-    size_t length;
-    unsigned n = run_at(from, to, iov, &length);
-    Page *first = page_of(from);
-
-    ram_block_copy_in_pieces(first->rb, first->offset, iov, n, errp);
-    return n;
+    return ram_block_copy_in_pieces(b->rb, b->offset, b->iov, b->n, errp);
 }
 
 /* ---- the thread ---- */
 
-static void *write_pages(void *opaque)
+static void *write_batches(void *opaque)
 {
     qemu_mutex_lock(&pages.lock);
     while (!pages.quit) {
-        uint64_t from = pages.done, to = pages.ready;
         Error *err = NULL;
-        bool wake;
 
-        if (from == to) {
-            pages.asleep = true;
-            qemu_cond_wait(&pages.more, &pages.lock);
-            pages.asleep = false;
+        if (pages.done == pages.ready) {
+            qemu_cond_wait(&pages.changed, &pages.lock);
             continue;
         }
-        if (pages.err) {
-            from = to;
-        } else {
+        if (!pages.err) {
+            Batch *b = batch_of(pages.done);
+
             qemu_mutex_unlock(&pages.lock);
-            from += write_run(from, to, &err);
+            write_batch(b, &err);
             qemu_mutex_lock(&pages.lock);
             pages.err = err;
             pages.by_thread++;
         }
-        pages.done = from;
-        wake = pages.wanted && (pages.err || pages.done >= pages.wanted);
-        if (wake) {
-            pages.wanted = 0;
-            /* Who wakes finds the lock free. */
-            qemu_mutex_unlock(&pages.lock);
-            qemu_cond_signal(&pages.fewer);
-            qemu_mutex_lock(&pages.lock);
-        }
+        pages.done++;
+        qemu_cond_broadcast(&pages.changed);
     }
     qemu_mutex_unlock(&pages.lock);
     return NULL;
@@ -151,7 +98,7 @@ static bool have_thread(void)
         /* Without one it is done by who reads, only later. */
         pages.thread_exists = g_get_num_processors() > 1 &&
                               qemu_thread_create(&pages.thread, "mig/dst/ram",
-                                                 write_pages, NULL,
+                                                 write_batches, NULL,
                                                  QEMU_THREAD_JOINABLE, NULL);
         pages.no_thread = !pages.thread_exists;
     }
@@ -160,108 +107,61 @@ static bool have_thread(void)
 
 /* ---- who takes pages ---- */
 
-static uint64_t pages_done(void)
+/* Wait until all batches before @number are in memory, or one has failed. */
+static bool wait_done(uint64_t number, Error **errp)
 {
     QEMU_LOCK_GUARD(&pages.lock);
 
-    return pages.done;
-}
-
-/*
- * Beside the thread, whose time is what counts: all pages before @number, which
- * are in memory.
- */
-static bool map_done(uint64_t number, Error **errp)
-{
-    struct iovec iov[RUN_PAGES];
-    size_t length;
-
-    while (pages.mapped < number) {
-        Page *p = page_of(pages.mapped);
-
-        pages.mapped += run_at(pages.mapped, number, iov, &length);
-        if (!ram_block_map_in(p->rb, p->offset, length, errp)) {
-            return false;
-        }
+    while (pages.done < number && !pages.err) {
+        qemu_cond_wait(&pages.changed, &pages.lock);
+    }
+    if (pages.err) {
+        error_propagate(errp, error_copy(pages.err));
+        return false;
     }
     return true;
 }
 
-/* Wait until all pages before @number are in memory, or one has failed. */
-static bool wait_done(uint64_t number, Error **errp)
+static bool none_under_way(void)
 {
-    uint64_t done;
+    QEMU_LOCK_GUARD(&pages.lock);
 
-    WITH_QEMU_LOCK_GUARD(&pages.lock)
-    {
-        while (pages.done < number && !pages.err) {
-            pages.wanted = number;
-            qemu_cond_wait(&pages.fewer, &pages.lock);
-        }
-        if (pages.err) {
-            error_propagate(errp, error_copy(pages.err));
-            return false;
-        }
-        done = pages.done;
-    }
-    return map_done(done, errp);
+    return pages.done == pages.filling;
 }
 
-static bool write_gathered(Error **errp)
+/* What is gathered is complete: into memory, or to the thread. */
+static bool close_batch(Error **errp)
 {
-    ERRP_GUARD();
+    Batch *b = batch_of(pages.filling);
+    bool idle, ok = true;
 
-    while (pages.handed < pages.taken && !*errp) {
-        pages.handed += write_run(pages.handed, pages.taken, errp);
+    if (b->n == 0) {
+        return true;
+    }
+    idle = none_under_way();
+    if ((!idle || b->bytes >= HAND_OVER_BYTES) && have_thread()) {
+        QEMU_LOCK_GUARD(&pages.lock);
+        pages.ready++;
+        qemu_cond_broadcast(&pages.changed);
+        pages.current_until = pages.ready;
+    } else {
+        assert(idle);
+        ok = write_batch(b, errp);
         pages.by_caller++;
+        QEMU_LOCK_GUARD(&pages.lock);
+        pages.ready++;
+        pages.done++;
     }
-    WITH_QEMU_LOCK_GUARD(&pages.lock)
-    {
-        pages.ready = pages.done = pages.handed;
-    }
-    return !*errp && map_done(pages.handed, errp);
+    pages.filling++;
+    /* Room for the next one. */
+    ok = ok && (pages.filling < QUEUE_LENGTH ||
+                wait_done(pages.filling - QUEUE_LENGTH + 1, errp));
+    batch_of(pages.filling)->n = 0;
+    return ok;
 }
 
-static void give_to_thread(void)
-{
-    bool asleep;
-
-    WITH_QEMU_LOCK_GUARD(&pages.lock)
-    {
-        pages.ready = pages.taken;
-        asleep = pages.asleep;
-    }
-    if (asleep) {
-        qemu_cond_signal(&pages.more);
-    }
-    pages.handed = pages.current_until = pages.taken;
-}
-
-/* What was gathered: into memory, or to the thread. */
-static bool hand_over(Error **errp)
-{
-    size_t bytes = pages.gathered_bytes;
-    bool idle;
-
-    if (pages.handed == pages.taken) {
-        return true;
-    }
-    pages.gathered_bytes = 0;
-    pages.current_bytes += bytes;
-    idle = pages_done() == pages.handed;
-    if ((!idle || bytes >= HAND_OVER_BYTES) && have_thread()) {
-        give_to_thread();
-        return true;
-    }
-    assert(idle);
-    return write_gathered(errp);
-}
-
-/*
- * Another buffer for @f, since what is in its own is still needed. @before: the
- * first page that is.
- */
-static bool change_buffer(QEMUFile *f, uint64_t before, Error **errp)
+/* Another buffer for @f, since what is in its own is still needed. */
+static bool change_buffer(QEMUFile *f, Error **errp)
 {
     Spare *s = &pages.spares[0];
 
@@ -274,10 +174,7 @@ static bool change_buffer(QEMUFile *f, uint64_t before, Error **errp)
             s = &pages.spares[i];
         }
     }
-    if (pages.current_bytes >= EMPTIED_BYTES) {
-        before = 0;
-    } /* else what came last is enough to keep the thread busy for a while */
-    if (!wait_done(MAX(s->until, before), errp)) {
+    if (!wait_done(s->until, errp)) {
         return false;
     }
     s->mem = qemu_file_swap_buffer(f, s->mem);
@@ -288,39 +185,34 @@ static bool change_buffer(QEMUFile *f, uint64_t before, Error **errp)
 
 bool ram_pages_before_read(QEMUFile *f, size_t size, Error **errp)
 {
-    uint64_t before = pages.handed;
-    bool ok = true;
+    bool busy;
 
     if (likely(qemu_file_buffered(f) >= size)) {
         return true;
     }
-    if (!hand_over(errp)) {
+    if (!close_batch(errp)) {
         return false;
     }
-    if (pages.current_until > pages_done()) {
-        ok = change_buffer(f, before, errp);
+    WITH_QEMU_LOCK_GUARD(&pages.lock)
+    {
+        busy = pages.current_until > pages.done;
     }
-    pages.current_bytes = 0;
-    return ok;
-}
-
-/* In the queue. */
-static bool make_room(Error **errp)
-{
-    pages.room += QUEUE_PAGES / 2;
-    return hand_over(errp) && wait_done(pages.room - QUEUE_PAGES, errp);
+    return !busy || change_buffer(f, errp);
 }
 
 bool ram_pages_take(QEMUFile *f, RAMBlock *rb, ram_addr_t offset, size_t size,
                     Error **errp)
 {
+    Batch *b = batch_of(pages.filling);
     uint8_t bounce[1 << 12], *buf = bounce;
 
     assert(size <= sizeof(bounce));
-    if (!ram_pages_before_read(f, size, errp)) {
+    if ((b->n == BATCH_PAGES || b->rb != rb ||
+         b->offset + b->bytes != offset) &&
+        !close_batch(errp)) {
         return false;
     }
-    if (unlikely(pages.taken == pages.room) && !make_room(errp)) {
+    if (!ram_pages_before_read(f, size, errp)) {
         return false;
     }
     qemu_get_buffer_in_place(f, &buf, size);
@@ -328,14 +220,20 @@ bool ram_pages_take(QEMUFile *f, RAMBlock *rb, ram_addr_t offset, size_t size,
         return false;
     }
     assert(buf != bounce); /* the file's buffer is larger than a page */
-    *page_of(pages.taken++) = (Page){ rb, offset, { buf, size } };
-    pages.gathered_bytes += size;
+    b = batch_of(pages.filling);
+    if (b->n == 0) {
+        b->rb = rb;
+        b->offset = offset;
+        b->bytes = 0;
+    }
+    b->iov[b->n++] = (struct iovec){ buf, size };
+    b->bytes += size;
     return true;
 }
 
 bool ram_pages_settle(Error **errp)
 {
-    return hand_over(errp) && wait_done(pages.handed, errp);
+    return close_batch(errp) && wait_done(pages.filling, errp);
 }
 
 void ram_pages_begin(void)
@@ -344,12 +242,10 @@ void ram_pages_begin(void)
 
     if (!once) {
         qemu_mutex_init(&pages.lock);
-        qemu_cond_init(&pages.more);
-        qemu_cond_init(&pages.fewer);
+        qemu_cond_init(&pages.changed);
         once = true;
     }
     pages.no_thread = false;
-    pages.room = QUEUE_PAGES;
 }
 
 void ram_pages_end(void)
@@ -358,7 +254,7 @@ void ram_pages_end(void)
         WITH_QEMU_LOCK_GUARD(&pages.lock)
         {
             pages.quit = true;
-            qemu_cond_signal(&pages.more);
+            qemu_cond_broadcast(&pages.changed);
         }
         qemu_thread_join(&pages.thread);
         pages.thread_exists = pages.quit = false;
@@ -367,9 +263,8 @@ void ram_pages_end(void)
         g_free(pages.spares[i].mem);
     }
     pages.nr_spares = 0;
-    pages.taken = pages.mapped = pages.handed = pages.current_until = 0;
-    pages.gathered_bytes = pages.current_bytes = 0;
-    pages.ready = pages.done = pages.wanted = 0;
+    pages.filling = pages.ready = pages.done = pages.current_until = 0;
+    batch_of(0)->n = 0;
     error_free(pages.err);
     pages.err = NULL;
 }

@@ -6,8 +6,7 @@
  * (ram_block_copy_in_pieces()). To make new memory costs more than to read the
  * stream, so where there is a second processor, a thread of its own does that
  * (mig/dst/ram) while the next ones are read into another buffer; in the order
- * in which they came. A channel that had little at a time is left to fill as
- * long as that thread has work: pages then come in few large reads.
+ * in which they came.
  *
  *   incoming thread: ram_pages_before_read() -> read -> ram_pages_take() ...
  *                    ram_pages_settle() -> whatever looks at memory

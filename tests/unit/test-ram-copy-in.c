@@ -122,8 +122,6 @@ static void test_few_faults(void)
     for (uint64_t p = 0; p < pages; p += n) {
         g_assert_true(
             ram_block_copy_in_pieces(rb, p * PAGE, iov, n, &error_abort));
-        g_assert_true(
-            ram_block_map_in(rb, p * PAGE, (size_t)n * PAGE, &error_abort));
     }
     g_test_message("%ld faults while %" PRIu64 " pages came", faults() - before,
                    pages);

@@ -339,16 +339,14 @@ static void test_reads(size_t piece, unsigned expected)
     qemu_ram_free(rb);
 }
 
-/*
- * A channel that gives 20 pages at a time is not asked again while the thread
- * has 20 others to go on with: twice, not as often as there are buffers.
- */
+/* A channel that gives 20 pages at a time is read as long as there are buffers
+ * for what memory has not taken yet, and no longer. */
 static void test_small_pieces(void)
 {
-    test_reads(20 * (PAGE + 8), 2);
+    test_reads(20 * (PAGE + 8), 5);
 }
 
-/* One that has more than a buffer holds is read until all buffers are full. */
+/* So is one that has more than a buffer holds. */
 static void test_large_pieces(void)
 {
     test_reads(QEMU_FILE_BUFFER_BYTES, 5);
