@@ -6,6 +6,7 @@
 #include "qemu/main-loop.h"
 #include "system/accel.h"
 #include "system/accel-irq.h"
+#include "system/board-chips.h"
 
 static const AccelIrqOps no_irq_ops;
 
@@ -50,23 +51,34 @@ void accel_route_remove(int gsi)
 
 bool accel_has_pulse(void)
 {
-    return irq_ops()->pulse_gsi;
+    return board_chips_present() || irq_ops()->pulse_gsi;
 }
 
 AccelPulse accel_pulse_gsi(int gsi)
 {
     assert(bql_locked());
-    return irq_ops()->pulse_gsi(gsi);
+    return board_chips_present() ? board_chips_pulse(gsi)
+                                 : irq_ops()->pulse_gsi(gsi);
 }
 
 bool accel_pulse_may_be_lost(int gsi)
 {
     assert(bql_locked());
-    return irq_ops()->pulse_may_be_lost(gsi);
+    return board_chips_present() ? board_chips_pulse_may_be_lost(gsi)
+                                 : irq_ops()->pulse_may_be_lost(gsi);
+}
+
+/* A line of the board's chips, not a message. */
+static bool is_board_line(int gsi)
+{
+    return board_chips_present() && gsi < BOARD_CHIPS_LINES;
 }
 
 bool accel_irqfd_add(int gsi, int fd, int resample_fd, Error **errp)
 {
+    if (is_board_line(gsi)) {
+        return board_chips_irqfd_add(gsi, fd, resample_fd, errp);
+    }
     return irq_ops()->irqfd_add
                ? irq_ops()->irqfd_add(gsi, fd, resample_fd, errp)
                : refuse("interrupts by eventfd", errp);
@@ -74,7 +86,11 @@ bool accel_irqfd_add(int gsi, int fd, int resample_fd, Error **errp)
 
 void accel_irqfd_remove(int gsi, int fd)
 {
-    irq_ops()->irqfd_remove(gsi, fd);
+    if (is_board_line(gsi)) {
+        board_chips_irqfd_remove(gsi, fd);
+    } else {
+        irq_ops()->irqfd_remove(gsi, fd);
+    }
 }
 
 bool accel_doorbell_add(const AccelDoorbell *bell, Error **errp)

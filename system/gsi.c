@@ -6,17 +6,20 @@
 #include "qemu/main-loop.h"
 #include "system/accel.h"
 #include "system/accel-ops.h"
+#include "system/board-chips.h"
 #include "system/gsi.h"
 
 bool accel_has_gsi(void)
 {
-    return accel_ops() && accel_ops()->set_gsi;
+    return board_chips_present() || (accel_ops() && accel_ops()->set_gsi);
 }
 
 void accel_set_gsi(int gsi, int level)
 {
     assert(bql_locked());
-    if (accel_has_gsi()) {
+    if (board_chips_present()) {
+        board_chips_set_line(gsi, level);
+    } else if (accel_has_gsi()) {
         accel_ops()->set_gsi(gsi, level);
     }
 }

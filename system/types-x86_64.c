@@ -12,6 +12,8 @@
 #include "hw/i386/gsi-lines.h"
 #include "hw/i386/host-bridge.h"
 #include "hw/i386/pc.h"
+#include "hw/intc/i8259.h"
+#include "hw/intc/ioapic.h"
 #include "hw/isa/isa.h"
 #include "hw/isa/port92.h"
 #include "hw/misc/debugexit.h"
@@ -43,6 +45,8 @@ static void register_types(void)
     isa_serial_register_types();
     mc146818rtc_register_types();
     i8254_register_types();
+    i8259_register_types();
+    ioapic_register_types();
     port92_register_types();
     acpi_pm_register_types();
     debugexit_register_types();

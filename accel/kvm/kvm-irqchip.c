@@ -93,8 +93,8 @@ static int tell_routes(KvmVm *vm)
     g_autofree struct kvm_irq_routing *table = g_malloc0(
         sizeof(*table) + n * sizeof(table->entries[0]));
 
-    if (!n) {
-        return 0;
+    if (!n && vm->irqchip != KVM_IRQCHIP_SPLIT) {
+        return 0; /* there have never been any, so it has none */
     }
     table->nr = n;
     kvm_arch_fixed_routes(vm, table->entries);
@@ -276,6 +276,16 @@ static Route *find_route(int gsi)
         }
     }
     return NULL;
+}
+
+bool kvm_irqchip_update_routes(Error **errp)
+{
+    int ret = regs.vm ? tell_routes(regs.vm) : 0;
+
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "the kernel does not take the routes");
+    }
+    return ret >= 0;
 }
 
 static int kvm_route_add(uint64_t address, uint32_t data, Error **errp)

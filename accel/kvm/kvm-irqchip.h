@@ -25,6 +25,9 @@ bool kvm_irqchip_init(KvmVm *vm, Error **errp);
 bool kvm_irqchip_move(KvmVm *to, Error **errp);
 void kvm_irqchip_detach(KvmVm *vm); /* if it has it; then nobody has */
 
+/* What kvm_arch_fixed_routes() says has changed. False: it is as before. BQL. */
+bool kvm_irqchip_update_routes(Error **errp);
+
 /*
  * Do the stores that the kernel gathered. They are in one ring per VM, which
  * every vCPU maps; @v is one that is out of KVM_RUN. Takes the BQL if needed.

@@ -178,6 +178,7 @@ int kvm_vcpu_run_nothing(KvmVcpu *v)
     ret = set_run_mask(v, true);
     if (ret >= 0) {
         pthread_kill(pthread_self(), KICK_SIGNAL);
+        v->run->request_interrupt_window = 0; /* as asked by the last entry */
         do {
             atomic_store(immediate_exit(v), 0);
             ret = kvm_vcpu_ioctl(v, KVM_RUN, 0);

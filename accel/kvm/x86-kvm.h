@@ -10,6 +10,7 @@
  *   x86-vm.c      what a VM has once: irqchip; moving it to another VM
  *   x86-clock.c   kvmclock
  *   x86-sections.c  sections of all these
+ *   x86-extint.c  split: between vCPUs and the board's PICs and I/O APIC
  *
  * Used by: accel/kvm. Uses: kvm-int.h, target/i386.
  */
@@ -33,6 +34,9 @@ typedef struct KvmX86Vcpu {
     CPUState *cpuid_of; /* whose CPUID the kernel has; NULL: the host's */
     bool has_cpuid;
     X86Cpuid cpuid;
+
+    /* Split: it was able to take an interrupt. Its thread, or as registers. */
+    bool can_take;
 
     /* Scratch, of who gets or sets registers. */
     uint8_t *xsave; /* xsave_bytes, page-aligned */
@@ -115,6 +119,19 @@ bool kvm_x86_put_clock(KvmVm *vm, const struct kvm_clock_data *data,
 uint64_t kvm_x86_guest_clock(const CPUX86State *env);
 /* kvmclock stands while the VM does; section `kvmclock`. Once. */
 void kvm_x86_clock_init(void);
+
+/* ---- x86-extint.c: for kernel-irqchip=split ---- */
+
+void kvm_x86_extint_init(void); /* once */
+/* AccelChipOps.set_extint. */
+void kvm_x86_set_extint(bool level);
+/* Around KVM_RUN; its thread. */
+void kvm_x86_extint_pre_run(KvmVcpu *v);
+void kvm_x86_extint_post_run(KvmVcpu *v);
+/* @v came out with KVM_EXIT_IOAPIC_EOI. */
+void kvm_x86_eoi_exit(KvmVcpu *v);
+/* What the kernel has not told yet. vCPUs out of the guest; BQL. */
+bool kvm_x86_flush_eois(KvmVm *vm, Error **errp);
 
 /* ---- x86-sections.c ---- */
 

@@ -218,6 +218,9 @@ bool kvm_x86_sections_init(Error **errp)
         return false;
     }
     sec.registered = true;
+    if (kvm_vm()->irqchip == KVM_IRQCHIP_SPLIT) {
+        kvm_x86_extint_init(); /* sections and resets are the board's */
+    }
     if (!sec.pristine.has_irqchip) {
         return true;
     }

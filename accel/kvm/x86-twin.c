@@ -38,6 +38,7 @@
 
 #include "kvm-arch.h"
 #include "kvm-caps.h"
+#include "x86-kvm.h"
 #include "x86-twin.h"
 
 #define MAX_MSRS       1024
@@ -500,6 +501,10 @@ KvmArchMove *kvm_arch_move_prepare(KvmVm *from, KvmVm *to, Error **errp)
 
 bool kvm_arch_move_save(KvmArchMove *m, Error **errp)
 {
+    /* The end of one can be the begin of another, for any vCPU. */
+    if (!kvm_x86_flush_eois(m->from, errp)) {
+        return false;
+    }
     for (guint i = 0; i < m->nr_vcpus; i++) {
         if (!save_vcpu(m, &m->vcpus[i], errp)) {
             return false;

@@ -163,6 +163,8 @@ void kvm_arch_pre_run(KvmVcpu *v)
     }
     if (v->vm->irqchip == KVM_IRQCHIP_OFF) {
         v->run->cr8 = kvm_x86_env(v)->cr8;
+    } else if (v->vm->irqchip == KVM_IRQCHIP_SPLIT) {
+        kvm_x86_extint_pre_run(v);
     }
 }
 
@@ -170,11 +172,18 @@ void kvm_arch_post_run(KvmVcpu *v)
 {
     if (v->cs && v->vm->irqchip == KVM_IRQCHIP_OFF) {
         kvm_x86_env(v)->cr8 = v->run->cr8;
+    } else if (v->cs && v->vm->irqchip == KVM_IRQCHIP_SPLIT) {
+        kvm_x86_extint_post_run(v);
     }
 }
 
 bool kvm_arch_handle_exit(KvmVcpu *v, KvmExitAction *action)
 {
+    if (v->run->exit_reason == KVM_EXIT_IOAPIC_EOI) {
+        kvm_x86_eoi_exit(v);
+        *action = KVM_GO_ON;
+        return true;
+    }
     return false;
 }
 
@@ -197,6 +206,7 @@ bool kvm_arch_get_registers(KvmVcpu *v, Error **errp)
  */
 bool kvm_arch_put_registers(KvmVcpu *v, KvmPutLevel level, Error **errp)
 {
+    kvm_x86_vcpu(v)->can_take = false;
     /* A stream may bring another rate than the vCPU was made with. */
     if (!kvm_x86_set_cpuid(v, errp) ||
         (level == KVM_PUT_FULL && !set_tsc_rate(v, errp)) ||

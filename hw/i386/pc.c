@@ -6,11 +6,13 @@
 #include "hw/i386/acpi-tables.h"
 #include "hw/i386/gsi-lines.h"
 #include "hw/i386/pc.h"
+#include "hw/i386/split-chips.h"
 #include "hw/isa/port92.h"
 #include "hw/timer/i8254.h"
 #include "qemu/error.h"
 #include "qemu/units.h"
 #include "system/accel.h"
+#include "system/board-chips.h"
 #include "system/gsi.h"
 
 #define MAX_APIC_ID    254 /* 255 means all */
@@ -150,16 +152,20 @@ static bool create_cpus(MachineState *ms, Error **errp)
     return true;
 }
 
-/* The interrupt controllers are the accelerator's; qtest does without. */
+/*
+ * The interrupt controllers are the accelerator's, but for split-chips.h; qtest
+ * does without.
+ */
 static bool create_interrupts(PCMachineState *pcms, Error **errp)
 {
     qemu_irq irq[ISA_NUM_IRQS];
     DeviceState *dev;
 
-    if (!accel_has_gsi() && !g_str_equal(current_accel_name(), "qtest")) {
+    if (!accel_has_gsi() && !accel_chip_ops() &&
+        !g_str_equal(current_accel_name(), "qtest")) {
         error_setg(errp,
                    "this machine has no interrupt controllers of its own, and "
-                   "%s gives none: it needs kernel-irqchip=on",
+                   "%s gives none: it needs kernel-irqchip=on or =split",
                    current_accel_name());
         return false;
     }
@@ -177,7 +183,7 @@ static bool create_interrupts(PCMachineState *pcms, Error **errp)
         irq[i] = qdev_get_gpio_in(dev, i);
     }
     isa_bus_init(irq);
-    return true;
+    return !accel_chip_ops() || split_chips_create(OBJECT(pcms), errp);
 }
 
 /* ---- devices ---- */

@@ -60,6 +60,8 @@ typedef struct AccelOps {
                          Error **errp);
     /* Optional: messages, eventfds, doorbells (accel-irq.h). */
     const struct AccelIrqOps *irq;
+    /* Optional: for a board that has PICs and I/O APIC (board-chips.h). */
+    const struct AccelChipOps *chips;
 } AccelOps;
 
 /* The chosen accelerator's; set once by accel_init_machine(). */

@@ -5,8 +5,8 @@
  * On a PC the numbers 0 to 15 are the ISA interrupts (PICs and I/O APIC) and
  * 16 to 23 further inputs of the I/O APIC; on an ARM machine number n is the
  * GIC's SPI n. An accelerator whose controllers
- * are in the kernel gives AccelOps.set_gsi; one without has none, and lines
- * driven here go nowhere.
+ * are in the kernel gives AccelOps.set_gsi; if the board has some of its own
+ * (board-chips.h) lines lead there; else lines driven here go nowhere.
  *
  * Threads: under the BQL.
  *

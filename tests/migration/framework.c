@@ -203,7 +203,7 @@ static QTestState *start_side(MigrationPair *p, bool target)
                                p->ram_bytes, ram);
     }
     if (t->guest) {
-        guest_machine_args(args, p, migration_binary_is_own(target));
+        guest_machine_args(args, p, target, migration_binary_is_own(target));
         g_string_append_printf(args, " -serial file:%s/%s.serial", p->dir,
                                target ? "dst" : "src");
     } else {

@@ -53,6 +53,14 @@ static const char *accel_of(const MigrationTest *t)
     return t && t->accel ? t->accel : given ? given : machine()->accel;
 }
 
+/* Of the target at first, and whenever the sides have changed places twice. */
+static const char *accel_of_side(const MigrationPair *p, bool target)
+{
+    const char *other = g_getenv("MIGRATION_TEST_ACCEL_OTHER");
+
+    return other && target != p->swapped ? other : accel_of(p->test);
+}
+
 static bool is_kvm(const MigrationTest *t)
 {
     return g_str_has_prefix(accel_of(t), "kvm");
@@ -161,7 +169,8 @@ static char *make_disk(const MigrationPair *p)
     return path;
 }
 
-void guest_machine_args(GString *args, const MigrationPair *p, bool own)
+void guest_machine_args(GString *args, const MigrationPair *p, bool target,
+                        bool own)
 {
     const MigrationTest *t = p->test;
     const GuestMachine *m = machine();
@@ -169,7 +178,7 @@ void guest_machine_args(GString *args, const MigrationPair *p, bool own)
     g_string_append_printf(args,
                            "-M %s,memory-backend=mem -accel %s %s -m %zuM "
                            "-smp %u ",
-                           m->machine, accel_of(t), cpu_args(t),
+                           m->machine, accel_of_side(p, target), cpu_args(t),
                            p->ram_bytes / (size_t)MIB, cpus_of(t));
     if (t->guest_low_kib) {
         g_string_append_printf(args, "-M max-ram-below-4g=%uK ",

@@ -6,6 +6,8 @@
  * aarch64: machine virt, software engine. x86_64: machine q35, KVM; a binary
  * of another kind than ours gets a firmware that boots at once.
  * MIGRATION_TEST_ACCEL, if set, is what -accel says unless a test itself does.
+ * MIGRATION_TEST_ACCEL_OTHER is what it says at the target, and at what was the
+ * target when a guest goes back.
  *
  * Guests by name: "page-counter", "workload"; x86_64 only: "clocks",
  * "remap", and the boot sectors "counter-sector" and "counter-sector-suspend", on a disk.
@@ -23,7 +25,8 @@ const char *guest_machine_why_not(void);
 uint64_t guest_machine_ram_base(void);
 /* Arguments for @p's guest: machine, accelerator, image. @own: it is our
  * binary that gets them. */
-void guest_machine_args(GString *args, const MigrationPair *p, bool own);
+void guest_machine_args(GString *args, const MigrationPair *p, bool target,
+                        bool own);
 
 /* Whether the guest in @ram has begun its work. */
 bool guest_machine_works(const MigrationTest *t, const uint8_t *ram);

@@ -196,7 +196,7 @@ static MigrationPair *start_guest(const GuestKind *kind, unsigned mib,
                     "-object memory-backend-file,id=mem,size=%zu,"
                     "mem-path=%s/src.ram,share=on ",
                     p->ram_bytes, p->dir);
-    guest_machine_args(args, p, true);
+    guest_machine_args(args, p, false, true);
     p->src = qtest_start_flags(args->str, QTEST_NO_QTEST);
     return p;
 }

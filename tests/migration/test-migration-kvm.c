@@ -48,7 +48,7 @@ static void look_after(MigrationPair *p)
 }
 
 static const MigrationTest periodic_test = {
-    .name = "/migration/kvm/clocks-and-periodic-local-timers",
+    .name = "/migration/kvm/time/periodic-local-timers",
     .guest = "clocks",
     .guest_args = "cpus=2 tick=lapic hz=200",
     .guest_cpus = 2,
@@ -60,7 +60,7 @@ static const MigrationTest periodic_test = {
 
 /* Each interrupt arms the next: a lost one would have been the last. */
 static const MigrationTest oneshot_test = {
-    .name = "/migration/kvm/clocks-and-one-shot-local-timers",
+    .name = "/migration/kvm/time/one-shot-local-timers",
     .guest = "clocks",
     .guest_args = "cpus=2 tick=oneshot hz=1000",
     .guest_cpus = 2,
@@ -77,13 +77,13 @@ static const MigrationTest oneshot_test = {
  */
 static const MigrationTest pit_tests[] = {
     {
-        .name = "/migration/kvm/no-tick-is-lost",
+        .name = "/migration/kvm/time/none-is-lost",
         .guest = "clocks",
         .guest_args = "tick=pit hz=100",
         .ram_mib = 64,
     },
     {
-        .name = "/migration/kvm/no-tick-is-lost-by-the-io-apic",
+        .name = "/migration/kvm/time/none-is-lost-by-the-io-apic",
         .guest = "clocks",
         .guest_args = "tick=ioapic hz=100",
         .ram_mib = 64,

@@ -14,7 +14,7 @@
 #include "guest-machine.h"
 #include "guest-ticks.h"
 
-#define ACCEL      "kvm,dirty-tracking=auto,dirty-ring-size=4096"
+#define TRACKING   "dirty-tracking=auto,dirty-ring-size=4096"
 #define EACH_ROUND "-global migration.x-change-dirty-tracking=on"
 
 static int64_t changes_wanted(void)
@@ -55,11 +55,10 @@ static void wait_changes(MigrationPair *p, int64_t n)
 
 /* ------------------------------------------------------------ pages */
 
-#define TWO_RANDOM_WRITERS(more)                                           \
-    .accel = ACCEL, .guest = "workload",                                   \
-    .guest_args = "ws=4 cpus=2 bytes=64 pat=random" more, .guest_cpus = 2, \
-    .ram_mib = 64, .src_args = EACH_ROUND, .caps = caps_return_path,       \
-    .own_only = true
+#define TWO_RANDOM_WRITERS(more)                                               \
+    .guest = "workload", .guest_args = "ws=4 cpus=2 bytes=64 pat=random" more, \
+    .guest_cpus = 2, .ram_mib = 64, .src_args = EACH_ROUND,                    \
+    .caps = caps_return_path, .own_only = true
 
 static void change_then_let_go(MigrationPair *p)
 {
@@ -123,13 +122,13 @@ static void count_then_let_go(MigrationPair *p)
     let_it_go(p);
 }
 
-#define CLOCKS_TEST(name_, args, cpus, hook)                                 \
-    {                                                                        \
-        .name = "/migration/twin/" name_, .accel = ACCEL, .guest = "clocks", \
-        .guest_args = args " ws=4", .guest_cpus = cpus, .ram_mib = 64,       \
-        .src_args = EACH_ROUND, .caps = caps_return_path,                    \
-        .params = "'max-bandwidth':40000000,'downtime-limit':0",             \
-        .during = hook, .own_only = true,                                    \
+#define CLOCKS_TEST(name_, args, cpus, hook)                           \
+    {                                                                  \
+        .name = "/migration/twin/" name_, .guest = "clocks",           \
+        .guest_args = args " ws=4", .guest_cpus = cpus, .ram_mib = 64, \
+        .src_args = EACH_ROUND, .caps = caps_return_path,              \
+        .params = "'max-bandwidth':40000000,'downtime-limit':0",       \
+        .during = hook, .own_only = true,                              \
     }
 
 static const MigrationTest clocks_tests[] = {
@@ -152,7 +151,18 @@ static void add_tests(void)
     }
 }
 
+/* The rest of what -accel says; MIGRATION_TEST_ACCEL goes before it. */
+static void choose_tracking(void)
+{
+    const char *given = g_getenv("MIGRATION_TEST_ACCEL");
+    g_autofree char *accel = g_strdup_printf("%s," TRACKING,
+                                             given ? given : "kvm");
+
+    g_setenv("MIGRATION_TEST_ACCEL", accel, true);
+}
+
 int main(int argc, char **argv)
 {
+    choose_tracking();
     return migration_test_main(argc, argv, add_tests);
 }

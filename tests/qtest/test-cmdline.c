@@ -240,6 +240,9 @@ static const KvmCase kvm_cases[] = {
       "-accel kvm,dirty-tracking=bitmap,dirty-ring-size=1024",
       { "dirty-ring-size=1024 contradicts" } },
     { NULL, "-accel kvm,kernel-irqchip=x", { "kernel-irqchip", "split" } },
+    { "1:28:6a",
+      "-accel kvm,kernel-irqchip=split",
+      { "cannot lay out the interrupt lines" } },
     { NULL, "-accel kvm,nosuch=1", { "nosuch" } },
 };
 

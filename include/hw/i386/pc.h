@@ -8,12 +8,13 @@
  *               bytes or more, else 0xb0000000; pc: 0xc0000000 and 0xe0000000)
  *   0xa0000     nothing: 128 KiB, video memory of which there is none
  *   0xc0000     256 KiB by the host bridge: host-bridge.h
- *   0xfec00000  I/O APIC, 0xfee00000 local APICs: the accelerator's
+ *   0xfec00000  I/O APIC, 0xfee00000 local APICs: the accelerator's, the
+ *               first with kernel-irqchip=split ours: split-chips.h
  *   4 GiB less the firmware's size: firmware, if any (-bios)
  *   4 GiB       the rest of RAM
  *
  * Ports: 0x70 RTC, 0x92, 0xb2 APM, 0x3f8 and kin serial, 0x600 ACPI, 0xcf8 and
- * 0xcfc host bridge, 0xcf9 reset. PICs, PIT, APICs are the accelerator's.
+ * 0xcfc host bridge, 0xcf9 reset. PIT: i8254.h. PICs: as the I/O APIC.
  *
  * Used by: system/types-x86_64.c, tests. Uses: boot.h, boards.h, devices.
  */

@@ -7,6 +7,7 @@ Usage: check-boot.py FOLDER BINARY
 The very same files must boot on the real QEMU: with PEER_QEMU_X86_64 naming
 its binary, they are booted there as well.
 """
+import functools
 import mmap
 import os
 import shutil
@@ -154,6 +155,16 @@ TESTS = {
     'clocks, local APICs, 2 vCPUs': clocks('lapic', 2),
     'clocks, one shot each': clocks('oneshot'),
 }
+
+
+def split(test):
+    """The same with PICs and I/O APIC that are the program's."""
+    return lambda start: test(functools.partial(
+        start, accel='kvm,kernel-irqchip=split'))
+
+
+TESTS.update({name + ', split irqchip': split(test)
+              for name, test in TESTS.items()})
 
 
 def main():
