@@ -18,7 +18,7 @@ static const uint16_t tcg_cond_mask[16] = {
 static inline unsigned flags_get(const TcgVcpu *v)
 {
     return (v->fl_n >> 63) << 3 | (unsigned)(v->fl_z == 0) << 2 |
-           (unsigned)v->fl_c << 1 | (unsigned)(v->fl_v >> 63);
+           (unsigned)v->fl_c << 1 | (unsigned)v->fl_v;
 }
 
 static inline void flags_set(TcgVcpu *v, unsigned nzcv)
@@ -26,7 +26,7 @@ static inline void flags_set(TcgVcpu *v, unsigned nzcv)
     v->fl_n = (uint64_t)nzcv << 60; /* N to bit 63; the rest is not looked at */
     v->fl_z = !(nzcv & 4);
     v->fl_c = (nzcv >> 1) & 1;
-    v->fl_v = (uint64_t)nzcv << 63;
+    v->fl_v = nzcv & 1;
 }
 
 static inline bool cond_holds(const TcgVcpu *v, unsigned cond)
@@ -51,7 +51,7 @@ static inline uint64_t adds_x(TcgVcpu *v, uint64_t a, uint64_t b)
 
     v->fl_n = v->fl_z = r;
     v->fl_c = r < a;
-    v->fl_v = (a ^ r) & (b ^ r);
+    v->fl_v = ((a ^ r) & (b ^ r)) >> 63;
     return r;
 }
 
@@ -61,7 +61,7 @@ static inline uint64_t subs_x(TcgVcpu *v, uint64_t a, uint64_t b)
 
     v->fl_n = v->fl_z = r;
     v->fl_c = a >= b;
-    v->fl_v = (a ^ b) & (a ^ r);
+    v->fl_v = ((a ^ b) & (a ^ r)) >> 63;
     return r;
 }
 
@@ -82,7 +82,7 @@ static inline uint64_t adcs_x(TcgVcpu *v, uint64_t a, uint64_t b)
 
     v->fl_n = v->fl_z = r;
     v->fl_c = (t < a) | (r < t);
-    v->fl_v = (a ^ r) & (b ^ r);
+    v->fl_v = ((a ^ r) & (b ^ r)) >> 63;
     return r;
 }
 
@@ -93,7 +93,7 @@ static inline uint64_t adcs_w(TcgVcpu *v, uint32_t a, uint32_t b)
 
     v->fl_n = v->fl_z = (uint64_t)r << 32;
     v->fl_c = sum >> 32;
-    v->fl_v = (uint64_t)((a ^ r) & (b ^ r)) << 32;
+    v->fl_v = ((a ^ r) & (b ^ r)) >> 31;
     return r;
 }
 

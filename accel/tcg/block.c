@@ -11,7 +11,7 @@
 
 #include <sys/mman.h>
 
-#include "tcg-int.h"
+#include "native.h"
 #include "qemu/log.h"
 #include "target/arm/arm-cpu.h"
 #include "target/arm/syndrome.h"
@@ -34,15 +34,29 @@ static void forget_all(TcgVcpu *v)
     memset(v->hash, 0, sizeof(v->hash));
     memset(v->pages, 0, sizeof(v->pages));
     v->arena_used = 0;
+    tcg_native_forget(v);
+}
+
+/* Operations and, behind them, native code, which is within reach of them. */
+static void arena_init(TcgVcpu *v)
+{
+    size_t native = tcg_native_bytes();
+
+    v->arena = mmap(NULL, TCG_ARENA_BYTES + native, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    g_assert(v->arena != MAP_FAILED);
+    /* A host may forbid it: then there is the interpreter alone. */
+    if (native && mprotect(v->arena + TCG_ARENA_BYTES, native,
+                           PROT_READ | PROT_WRITE | PROT_EXEC) == 0) {
+        tcg_native_init(v, v->arena + TCG_ARENA_BYTES);
+    }
 }
 
 void tcg_blocks_init(TcgVcpu *v)
 {
     v->labels = tcg_run_labels();
     v->gen = 1;
-    v->arena = mmap(NULL, TCG_ARENA_BYTES, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    g_assert(v->arena != MAP_FAILED);
+    arena_init(v);
     forget_all(v);
 }
 
@@ -210,7 +224,8 @@ static TcgBlock *make(TcgVcpu *v, vaddr pc)
     }
     max_ops = MIN(TCG_BLOCK_MAX_OPS, (TCG_PAGE_SIZE - offset) / 4);
     room = sizeof(*b) + (max_ops + 1) * sizeof(TcgOp);
-    if (v->arena_used + room > TCG_ARENA_BYTES) {
+    if (v->arena_used + room > TCG_ARENA_BYTES ||
+        !tcg_native_has_room(v, max_ops)) {
         tcg_blocks_flush(v);
     }
     if (!tcg_probe(v, NULL, pc, TCG_FETCH, &t)) {
@@ -227,6 +242,7 @@ static TcgBlock *make(TcgVcpu *v, vaddr pc)
     b->pc = pc;
     b->page = t.ram->first_page + t.page;
     b->nr_ops = decode(v, b, t.host, max_ops);
+    tcg_native_make(v, b, v->labels[A64_NUM_OPCODES]);
     v->arena_used += sizeof(*b) + (b->nr_ops + 1) * sizeof(TcgOp);
     b->hash_next = v->hash[hash_pc(pc)];
     v->hash[hash_pc(pc)] = b;

@@ -18,7 +18,7 @@ void tcg_regs_load(TcgVcpu *v)
     v->fl_n = (uint64_t)env->NF << 32;
     v->fl_z = env->ZF;
     v->fl_c = env->CF;
-    v->fl_v = (uint64_t)env->VF << 32;
+    v->fl_v = (uint32_t)env->VF >> 31;
     v->pc = env->pc;
     v->user = arm_current_el(env) == 0;
     v->sp_mask = sctlr & (v->user ? SCTLR_SA0 : SCTLR_SA) ? 15 : 0;
@@ -34,7 +34,7 @@ void tcg_regs_store(TcgVcpu *v)
     env->NF = v->fl_n >> 32;
     env->ZF = v->fl_z != 0;
     env->CF = v->fl_c;
-    env->VF = v->fl_v >> 32;
+    env->VF = (uint32_t)v->fl_v << 31;
     env->pc = v->pc;
 }
 

@@ -18,6 +18,7 @@
 
 #include "tcg-int.h"
 #include "alu-inl.h"
+#include "native.h"
 
 QEMU_BUILD_BUG_ON(__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
 
@@ -62,7 +63,7 @@ static const TcgOp *go_to(TcgVcpu *v, vaddr pc)
 static TcgExit run(TcgVcpu *v, const void *const **labels_out)
 {
 #define LABEL(n) &&L_##n,
-    static const void *const labels[] = { A64_OPCODES(LABEL) };
+    static const void *const labels[] = { A64_OPCODES(LABEL) && native };
 #undef LABEL
     const TcgOp *op;
     uint64_t *x;
@@ -105,6 +106,10 @@ static TcgExit run(TcgVcpu *v, const void *const **labels_out)
 #include "ops-alu.c.inc"
 #include "ops-branch.c.inc"
 #include "ops-mem.c.inc"
+
+native:
+    op = tcg_native_run(v, op->native);
+    goto *labels[op->op];
 
 unlinked:
     op = resolve(v, op);

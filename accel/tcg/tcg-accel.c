@@ -3,9 +3,11 @@
 #include "qemu/osdep.h"
 
 #include "accel/tcg.h"
+#include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "system/accel.h"
 #include "system/dirty-pagemap.h"
+#include "native.h"
 #include "tcg-int.h"
 
 #define TYPE_TCG_ACCEL ACCEL_CLASS_NAME("tcg")
@@ -99,12 +101,21 @@ bool tcg_engine_init(Error **errp)
 typedef struct TcgAccelState {
     AccelState parent;
     uint32_t dirty_fault_ns; /* x-dirty-fault-ns: see tcg_pay_fault() */
+    bool native_code;        /* native-code: see native.h */
 } TcgAccelState;
 
 static bool tcg_init_machine(AccelState *as, MachineState *ms, Error **errp)
 {
-    tcg_set_fault_price(
-        container_of(as, TcgAccelState, parent)->dirty_fault_ns);
+    const TcgAccelState *s = container_of(as, TcgAccelState, parent);
+
+    if (s->native_code && !TCG_NATIVE) {
+        error_setg(errp, "native-code=on is not possible: this binary has "
+                         "native code for x86-64 hosts only, and not with a "
+                         "sanitizer");
+        return false;
+    }
+    tcg_native_use(s->native_code ? TCG_NATIVE_ON : TCG_NATIVE_OFF);
+    tcg_set_fault_price(s->dirty_fault_ns);
     return tcg_engine_init(errp);
 }
 
@@ -129,6 +140,7 @@ static void tcg_accel_class_init(ObjectClass *oc, const void *data)
 static const Property tcg_accel_props[] = {
     DEFINE_DIRTY_TRACKING_PROPS(),
     DEFINE_PROP_UINT32("x-dirty-fault-ns", TcgAccelState, dirty_fault_ns, 0),
+    DEFINE_PROP_BOOL("native-code", TcgAccelState, native_code, false),
     DEFINE_PROP_END_OF_LIST(),
 };
 

@@ -3,7 +3,8 @@
  * Software engine: what its files share.
  *
  * Guest code is decoded once into blocks of ready operations and executed by
- * one threaded interpreter per vCPU (run.c). Everything that a vCPU needs in
+ * one threaded interpreter per vCPU (run.c), on some hosts helped by native
+ * code (native.h). Everything that a vCPU needs in
  * its fast paths is private to its thread: register file, TLB, block cache.
  * Other threads reach it only through three words, all checked at the end of
  * a block, in one comparison:
@@ -75,6 +76,7 @@ typedef struct TcgOp {
     union {
         TcgBlock *link;          /* direct branches: last known target */
         const ARMSysReg *sysreg; /* MRS, MSR, DC ZVA; NULL: undefined */
+        const void *native;      /* where the label enters native code: that */
     };
 } TcgOp;
 QEMU_BUILD_BUG_ON(sizeof(TcgOp) != 32);
@@ -86,7 +88,8 @@ QEMU_BUILD_BUG_ON(sizeof(TcgOp) != 32);
 struct TcgBlock {
     uint64_t key; /* v->gen when it was last looked up */
     vaddr pc;
-    uint64_t page; /* in the RAM address space */
+    const void *native; /* its code, if the vCPU has any; see native.h */
+    uint64_t page;      /* in the RAM address space */
     TcgBlock *hash_next;
     TcgBlock *page_next;
     uint32_t nr_ops;
@@ -172,6 +175,7 @@ typedef struct TcgVcpuStats {
     _Atomic uint64_t dbm_faults;   /* writes that found no permission, and */
     _Atomic uint64_t dbm_updates; /* pages made dirty without (dbm-tracker.c) */
     _Atomic uint64_t blocks_made;
+    _Atomic uint64_t native_runs; /* times that native code was entered */
     _Atomic uint64_t code_writes; /* stores that hit cached code */
     _Atomic uint64_t flushes;     /* of the whole block cache */
 } TcgVcpuStats;
@@ -179,7 +183,7 @@ typedef struct TcgVcpuStats {
 struct TcgVcpu {
     /* The vCPU thread's only. */
     uint64_t x[A64_NUM_REGS]; /* in tcg_run(); else in env */
-    /* Flags: N is bit 63 of fl_n; Z: fl_z is 0; fl_c 0 or 1; V bit 63. */
+    /* Flags: N is bit 63 of fl_n; Z: fl_z is 0; fl_c and fl_v are 0 or 1. */
     uint64_t fl_n, fl_z, fl_c, fl_v;
     uint64_t rgen, wgen; /* shifted to their place in a tag */
     uint64_t sp_mask;    /* 15 where a misaligned SP faults, else 0 */
@@ -203,7 +207,12 @@ struct TcgVcpu {
     uint8_t *arena;
     size_t arena_used;
     uint64_t arena_flushes;
-    FlatView *view; /* what the TLB was filled from */
+    /* Native code (native.h): ways in and out; and the room for blocks. */
+    const TcgOp *(*native_in)(TcgVcpu *v, const void *code); /* NULL: none */
+    const uint8_t *native_out;
+    uint8_t *native_first, *native_next, *native_end;
+    unsigned native_worth; /* operations that must follow to enter it */
+    FlatView *view;        /* what the TLB was filled from */
     unsigned view_generation;
     TcgRam *last_ram;
     bool event;             /* WFE's event register, own part */
@@ -356,6 +365,7 @@ void tcg_apply_invalidations(TcgVcpu *v);
 
 /* ---- run.c ---- */
 TcgExit tcg_run(TcgVcpu *v);
+/* By A64Opcode; then the one that enters native code. */
 const void *const *tcg_run_labels(void);
 
 /* ---- operations too large for run.c; false: leave tcg_run() ---- */

@@ -2,8 +2,9 @@
 /*
  * Accelerator `tcg`: the software engine for AArch64 guests.
  *
- * Guest instructions are decoded once and interpreted; one host thread per
- * vCPU. Its dirty trackers are "bitmap" and "ring".
+ * Guest instructions are decoded once, then interpreted or, on x86-64, made
+ * into instructions of the host; one host thread per vCPU. Its dirty trackers
+ * are "bitmap", "ring" and "dbm".
  *
  * Used by: system/main.c. Uses: nothing.
  */

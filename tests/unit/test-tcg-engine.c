@@ -9,6 +9,7 @@
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "target/arm/syndrome.h"
+#include "native.h"
 #include "tcg-harness.h"
 
 #define CODE   (GUEST_RAM_BASE + 0x200000)
@@ -17,6 +18,7 @@
 #define DATA   (GUEST_RAM_BASE + 0x300000)
 #define DEVICE 0x10000000
 
+/* The first of each pair has native code, the other is interpreted. */
 static TcgVcpu *va, *vb, *vmax, *vmax2;
 
 static void regs(TcgVcpu *v, uint64_t x0, uint64_t x1)
@@ -587,6 +589,82 @@ static void test_ordering(const void *data)
     g_test_message("%" PRIu64 " steps overlapped in %u runs", overlaps, tries);
 }
 
+/* ---- native code ---- */
+
+static uint64_t native_runs_of(TcgVcpu *v, uint64_t times)
+{
+    uint64_t runs = atomic_load(&v->stats.native_runs);
+
+    regs(v, times, DATA);
+    v->env->xregs[2] = FUNC;
+    v->env->xregs[3] = v->env->xregs[5] = 0;
+    guest_run(v, CODE);
+    g_assert_cmpuint(v->env->xregs[3], ==, times);
+    g_assert_cmpuint(v->env->xregs[5], ==, times);
+    g_assert_cmpuint(guest_read64(DATA), ==, times);
+    return atomic_load(&v->stats.native_runs) - runs;
+}
+
+/*
+ * Jumps to known blocks, direct and by register, stay in native code: what a
+ * loop enters it for does not grow with the loop.
+ */
+static void test_native_jumps(void)
+{
+    uint64_t before;
+
+    /* 1: add x3, x3, #1 ; str x3, [x1] ; blr x2 ; subs x0, x0, #1 ; b.ne 1b */
+    GUEST_CODE(CODE, A64_WORD_ADDI(3, 3, 1), A64_WORD_STR(3, 1), 0xd63f0040,
+               0xf1000400, 0x54ffff81, A64_WORD_WFI);
+    /* add x5, x5, #1 ; cbz xzr, 1f ; brk ; 1: ret */
+    GUEST_CODE(FUNC, A64_WORD_ADDI(5, 5, 1), 0xb400005f, A64_WORD_BRK(1),
+               0xd65f03c0);
+    native_runs_of(va, 10);
+    before = atomic_load(&vb->stats.native_runs);
+    if (TCG_NATIVE) {
+        uint64_t few = native_runs_of(va, 10);
+
+        g_assert_cmpuint(few, >, 0);
+        g_assert_cmpuint(native_runs_of(va, 50000), <=, few);
+    }
+    native_runs_of(vb, 10);
+    g_assert_cmpuint(atomic_load(&vb->stats.native_runs), ==, before);
+}
+
+/*
+ * A pair over the end of a page: its second half is looked at before anything
+ * is stored or loaded.
+ */
+static void test_native_pair_over_pages(void)
+{
+    TcgVcpu *vcpus[] = { va, vb };
+    unsigned i, k;
+
+    for (i = 0; i < ARRAY_SIZE(vcpus); i++) {
+        /* nop ; stp x3, x5, [x1] ; wfi: from the last word of RAM on */
+        GUEST_CODE(CODE, A64_WORD_NOP, 0xa9001423, A64_WORD_WFI);
+        for (k = 0; k < 2; k++) {
+            hwaddr last = GUEST_RAM_BASE + GUEST_RAM_BYTES - 8;
+
+            guest_write64(last, 0);
+            regs(vcpus[i], 0, last - 8);
+            vcpus[i]->env->xregs[3] = vcpus[i]->env->xregs[5] = 77;
+            g_assert_cmphex(guest_run(vcpus[i], CODE), ==, 0);
+            g_assert_cmpuint(guest_read64(last), ==, 77);
+            regs(vcpus[i], 0, last);
+            g_assert_cmphex(guest_run(vcpus[i], CODE), !=, 0);
+        }
+        /* nop ; ldp x3, x5, [x1]: no register changes */
+        GUEST_CODE(CODE, A64_WORD_NOP, 0xa9401423, A64_WORD_WFI);
+        for (k = 0; k < 2; k++) {
+            regs(vcpus[i], 0, GUEST_RAM_BASE + GUEST_RAM_BYTES - 8);
+            vcpus[i]->env->xregs[3] = 5;
+            g_assert_cmphex(guest_run(vcpus[i], CODE), !=, 0);
+            g_assert_cmpuint(vcpus[i]->env->xregs[3], ==, 5);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int ret;
@@ -595,9 +673,11 @@ int main(int argc, char **argv)
 
     g_test_init(&argc, &argv, NULL);
     guest_init();
+    tcg_native_use(TCG_NATIVE_EVERYWHERE);
     va = guest_vcpu("cortex-a57");
-    vb = guest_vcpu("cortex-a57");
     vmax = guest_vcpu("max");
+    tcg_native_use(TCG_NATIVE_OFF);
+    vb = guest_vcpu("cortex-a57");
     vmax2 = guest_vcpu("max");
     memory_region_init_io(&dev, NULL, &dev_ops, NULL, "dev", 0x1000);
     memory_region_add_subregion(get_system_memory(), DEVICE, &dev);
@@ -607,6 +687,8 @@ int main(int argc, char **argv)
     ADD("code/written-by-device", test_code_written_by_device);
     ADD("code/data-beside-code", test_data_beside_code);
     ADD("code/cache-overflow", test_cache_overflow);
+    ADD("native/jumps", test_native_jumps);
+    ADD("native/pair-over-pages", test_native_pair_over_pages);
     ADD("memory/mmio", test_mmio);
     ADD("memory/external-aborts", test_external_aborts);
     ADD("memory/rom", test_rom);

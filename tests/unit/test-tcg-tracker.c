@@ -16,6 +16,7 @@
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "system/dirty-tracker.h"
+#include "native.h"
 #include "tcg-harness.h"
 
 #define CODE    (GUEST_RAM_BASE + 0x200000)
@@ -847,8 +848,10 @@ int main(int argc, char **argv)
     int ret;
     g_test_init(&argc, &argv, NULL);
     guest_init();
-    va = guest_vcpu("cortex-a57");
+    tcg_native_use(TCG_NATIVE_OFF);
     vb = guest_vcpu("cortex-a57");
+    tcg_native_use(TCG_NATIVE_EVERYWHERE);
+    va = guest_vcpu("cortex-a57");
     vmax = guest_vcpu("max");
     rb = guest_ram();
     qemu_event_init(&hold.reached, false);

@@ -2,6 +2,7 @@
 /* Tracker oracle: its guest on the software engine. See tracker-oracle.h. */
 #include "qemu/osdep.h"
 
+#include "native.h"
 #include "tracker-oracle.h"
 
 #define CODE_STORE (GUEST_RAM_BASE + 0x200000)
@@ -56,6 +57,7 @@ static void hook(TcgTestPoint point, TcgVcpu *v)
 void TSA_ACQUIRE(bql) oracle_guest_init(void)
 {
     guest_init();
+    tcg_native_use(TCG_NATIVE_EVERYWHERE);
     tcg_test_hook = hook;
     load_programs();
 }
