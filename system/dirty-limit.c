@@ -12,6 +12,7 @@
 #include "system/dirty-rate.h"
 #include "system/dirty-tracker.h"
 #include "system/runstate.h"
+#include "system/vcpu-time.h"
 
 #define PAGES_PER_MIB ((1 << 20) / (double)DIRTY_PAGE_SIZE)
 /* The first look comes after this part of a period. */
@@ -61,22 +62,11 @@ static uint64_t limit_of(const LimitedVcpu *v)
 
 /* ------------------------------------------------------------ the thread */
 
-/* The time that @cpu's thread had a processor; nearly all of it is guest code. */
-static int64_t cpu_time_ns(CPUState *cpu)
-{
-    struct timespec ts = { 0 };
-    clockid_t clock;
-
-    if (pthread_getcpuclockid(cpu->thread->thread, &clock) == 0) {
-        clock_gettime(clock, &ts);
-    }
-    return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
-/* How long @v executed in a period of so many seconds. */
+/* How long @v executed in a period of so many seconds: nearly all that its
+ * thread does is guest code. */
 static double executed_s(LimitedVcpu *v, double seconds)
 {
-    int64_t now_ns = cpu_time_ns(v->cpu);
+    int64_t now_ns = vcpu_ran_ns(v->cpu);
     double ran_s = (double)(now_ns - v->ran_ns) / 1e9;
 
     v->ran_ns = now_ns;
@@ -136,7 +126,7 @@ static void find_vcpus(void)
     QEMU_LOCK_GUARD(&limits.lock);
     limits.vcpus = g_array_new(false, true, sizeof(LimitedVcpu));
     CPU_FOREACH (cpu) {
-        LimitedVcpu v = { .cpu = cpu, .ran_ns = cpu_time_ns(cpu) };
+        LimitedVcpu v = { .cpu = cpu, .ran_ns = vcpu_ran_ns(cpu) };
 
         dirty_tracker_written(cpu, &v.written);
         g_array_append_val(limits.vcpus, v);

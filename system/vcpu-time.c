@@ -6,12 +6,11 @@
 #include <time.h>
 
 #include "qemu/thread.h"
-#include "system/cpus.h"
 #include "system/vcpu-time.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
-static int64_t ran_ns(CPUState *cpu)
+int64_t vcpu_ran_ns(CPUState *cpu)
 {
     struct timespec ts;
     clockid_t clock;
@@ -29,7 +28,7 @@ int64_t vcpus_ran_ns(void)
     CPUState *cpu;
 
     CPU_FOREACH (cpu) {
-        ns += ran_ns(cpu);
+        ns += vcpu_ran_ns(cpu);
     }
     return ns;
 }
