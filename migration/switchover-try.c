@@ -145,19 +145,10 @@ static void call_off_slow(MigrationState *s, const AttemptWatch *w)
                                w->owed_bytes);
 }
 
-/*
- * Now that no vCPU writes any more: does the tracker know of all they did? If
- * not, the rounds will go on with another one; after the devices were saved it
- * would be too late for that.
- */
-static bool is_all_known(MigrationState *s, int64_t *t)
+static void collect(MigrationState *s, int64_t *t)
 {
-    if (!dirty_tracker_can_miss()) {
-        return true;
-    }
     ram_sync(ram_save_state(), true);
     switchover_lap(s, &s->stats.blackout.collect_ns, t);
-    return dirty_tracker_intact(NULL);
 }
 
 SwitchoverResult switchover_try_pages(MigrationState *s, int64_t begin_ns,
@@ -167,19 +158,26 @@ SwitchoverResult switchover_try_pages(MigrationState *s, int64_t begin_ns,
     RamSave *rs = ram_save_state();
     uint64_t before = qemu_file_transferred(s->to_dst);
     SwitchoverResult result;
+    bool can_miss = dirty_tracker_can_miss();
     DowntimeInputs in;
     AttemptWatch w;
 
-    if (!is_all_known(s, t)) {
-        call_off(s, begin_ns);
-        return SWITCHOVER_CALLED_OFF;
+    if (can_miss) {
+        collect(s, t);
+        /* Now that no vCPU writes any more. The rounds will go on with another
+         * tracker; after the devices were saved it would be too late. */
+        if (!dirty_tracker_intact(NULL)) {
+            call_off(s, begin_ns);
+            return SWITCHOVER_CALLED_OFF;
+        }
     }
     in = migration_downtime_inputs(s, ram_save_owed_bytes(rs));
     if (!is_worth_watching(s, &in)) {
         return SWITCHOVER_DONE;
     }
-    ram_sync(rs, true);
-    switchover_lap(s, &b->collect_ns, t);
+    if (!can_miss) {
+        collect(s, t);
+    }
     w = (AttemptWatch){
         .limit_ns = migrate_downtime_limit_ns(),
         .begin_ns = begin_ns,
