@@ -299,32 +299,18 @@ static uint8_t pic_read(I8259State *s, Pic *p, hwaddr addr)
     return p->read_reg_select ? p->isr : p->irr;
 }
 
-static void first_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
+static void port_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
 {
-    I8259State *s = opaque;
+    Pic *p = opaque;
 
-    pic_write(s, &s->pic[0], addr, val);
+    pic_write(p->chips, p, addr, val);
 }
 
-static uint64_t first_read(void *opaque, hwaddr addr, unsigned size)
+static uint64_t port_read(void *opaque, hwaddr addr, unsigned size)
 {
-    I8259State *s = opaque;
+    Pic *p = opaque;
 
-    return pic_read(s, &s->pic[0], addr);
-}
-
-static void second_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
-{
-    I8259State *s = opaque;
-
-    pic_write(s, &s->pic[1], addr, val);
-}
-
-static uint64_t second_read(void *opaque, hwaddr addr, unsigned size)
-{
-    I8259State *s = opaque;
-
-    return pic_read(s, &s->pic[1], addr);
+    return pic_read(p->chips, p, addr);
 }
 
 static void elcr_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
@@ -353,12 +339,12 @@ static uint64_t elcr_read(void *opaque, hwaddr addr, unsigned size)
         .impl.min_access_size = 1, .impl.max_access_size = 1,      \
     }
 
-static const MemoryRegionOps first_ops = BYTE_OPS(first_read, first_write);
-static const MemoryRegionOps second_ops = BYTE_OPS(second_read, second_write);
+static const MemoryRegionOps port_ops = BYTE_OPS(port_read, port_write);
 static const MemoryRegionOps elcr_ops = BYTE_OPS(elcr_read, elcr_write);
 
 /* ---- sections ---- */
 
+/* The state as a whole follows each of its parts. */
 static bool pic_post_load(void *opaque, int version_id, Error **errp)
 {
     const Pic *p = opaque;
@@ -374,65 +360,35 @@ static bool pic_post_load(void *opaque, int version_id, Error **errp)
                    p->init_state, p->priority_add);
         return false;
     }
+    update(p->chips);
     return true;
 }
 
-/* Each part is a Pic, the state as a whole has to follow. */
-static bool first_post_load(void *opaque, int version_id, Error **errp)
-{
-    I8259State *s = opaque;
-
-    if (!pic_post_load(&s->pic[0], version_id, errp)) {
-        return false;
-    }
-    update(s);
-    return true;
-}
-
-static bool second_post_load(void *opaque, int version_id, Error **errp)
-{
-    I8259State *s = opaque;
-
-    if (!pic_post_load(&s->pic[1], version_id, errp)) {
-        return false;
-    }
-    update(s);
-    return true;
-}
-
-#define PIC_U8(i, f)                                                      \
-    {                                                                     \
-        .name = #f, .info = &vmstate_info_uint8, .size = sizeof(uint8_t), \
-        .flags = VMS_SINGLE,                                              \
-        .offset = offsetof(I8259State, pic[i]) + offsetof(Pic, f),        \
-    }
-
-#define PIC_FIELDS(i)                                                        \
-    (const VMStateField[])                                                   \
-    {                                                                        \
-        PIC_U8(i, last_irr), PIC_U8(i, irr), PIC_U8(i, imr), PIC_U8(i, isr), \
-            PIC_U8(i, priority_add), PIC_U8(i, irq_base),                    \
-            PIC_U8(i, read_reg_select), PIC_U8(i, poll),                     \
-            PIC_U8(i, special_mask), PIC_U8(i, init_state),                  \
-            PIC_U8(i, auto_eoi), PIC_U8(i, rotate_on_auto_eoi),              \
-            PIC_U8(i, special_fully_nested_mode), PIC_U8(i, init4),          \
-            PIC_U8(i, single_mode), PIC_U8(i, elcr), VMSTATE_END_OF_LIST(),  \
-    }
-
-static const VMStateDescription vmstate_first = {
+static const VMStateDescription vmstate_pic = {
     .name = "i8259",
     .version_id = 1,
     .minimum_version_id = 1,
-    .post_load = first_post_load,
-    .fields = PIC_FIELDS(0),
-};
-
-static const VMStateDescription vmstate_second = {
-    .name = "i8259",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .post_load = second_post_load,
-    .fields = PIC_FIELDS(1),
+    .post_load = pic_post_load,
+    .fields =
+        (const VMStateField[]){
+            VMSTATE_UINT8(last_irr, Pic),
+            VMSTATE_UINT8(irr, Pic),
+            VMSTATE_UINT8(imr, Pic),
+            VMSTATE_UINT8(isr, Pic),
+            VMSTATE_UINT8(priority_add, Pic),
+            VMSTATE_UINT8(irq_base, Pic),
+            VMSTATE_UINT8(read_reg_select, Pic),
+            VMSTATE_UINT8(poll, Pic),
+            VMSTATE_UINT8(special_mask, Pic),
+            VMSTATE_UINT8(init_state, Pic),
+            VMSTATE_UINT8(auto_eoi, Pic),
+            VMSTATE_UINT8(rotate_on_auto_eoi, Pic),
+            VMSTATE_UINT8(special_fully_nested_mode, Pic),
+            VMSTATE_UINT8(init4, Pic),
+            VMSTATE_UINT8(single_mode, Pic),
+            VMSTATE_UINT8(elcr, Pic),
+            VMSTATE_END_OF_LIST(),
+        },
 };
 
 /* ---- the device ---- */
@@ -442,8 +398,7 @@ static void pic_reset(DeviceState *dev)
     I8259State *s = I8259(dev);
 
     for (unsigned i = 0; i < 2; i++) {
-        memset(&s->pic[i], 0, sizeof(s->pic[i]));
-        s->pic[i].elcr_mask = i == 0 ? 0xf8 : 0xde;
+        s->pic[i] = (Pic){ .elcr_mask = i == 0 ? 0xf8 : 0xde, .chips = s };
     }
     update(s);
 }
@@ -456,16 +411,18 @@ static bool pic_realize(DeviceState *dev, Error **errp)
     return isa_register_ioport(ISA_DEVICE(dev), &s->ports[0], 0x20, errp) &&
            isa_register_ioport(ISA_DEVICE(dev), &s->ports[1], 0xa0, errp) &&
            isa_register_ioport(ISA_DEVICE(dev), &s->elcr_ports, 0x4d0, errp) &&
-           vmstate_register(NULL, 0, &vmstate_first, s, errp) &&
-           vmstate_register(NULL, 1, &vmstate_second, s, errp);
+           vmstate_register(NULL, 0, &vmstate_pic, &s->pic[0], errp) &&
+           vmstate_register(NULL, 1, &vmstate_pic, &s->pic[1], errp);
 }
 
 static void pic_instance_init(Object *obj)
 {
     I8259State *s = I8259(obj);
 
-    memory_region_init_io(&s->ports[0], obj, &first_ops, s, "pic", 2);
-    memory_region_init_io(&s->ports[1], obj, &second_ops, s, "pic", 2);
+    for (unsigned i = 0; i < 2; i++) {
+        memory_region_init_io(&s->ports[i], obj, &port_ops, &s->pic[i], "pic",
+                              2);
+    }
     memory_region_init_io(&s->elcr_ports, obj, &elcr_ops, s, "elcr", 2);
 }
 

@@ -29,7 +29,9 @@
 #define I8259_INPUTS  16
 #define I8259_CASCADE 2
 
-/* One of the two. All but the last in the section, in its order. */
+typedef struct I8259State I8259State;
+
+/* One of the two. All but the last two in the section, in its order. */
 typedef struct Pic {
     uint8_t last_irr; /* levels of lines */
     uint8_t irr, imr, isr;
@@ -42,10 +44,11 @@ typedef struct Pic {
     uint8_t init4; /* there will be an ICW4 */
     uint8_t single_mode;
     uint8_t elcr;
-    uint8_t elcr_mask; /* constant */
+    uint8_t elcr_mask; /* constant, */
+    I8259State *chips; /* and what it is one of */
 } Pic;
 
-typedef struct I8259State {
+struct I8259State {
     ISADevice parent_obj;
 
     MemoryRegion ports[2], elcr_ports;
@@ -59,7 +62,7 @@ typedef struct I8259State {
     /* Guarded by the BQL. */
     Pic pic[2]; /* saved */
     bool out;
-} I8259State;
+};
 
 DECLARE_INSTANCE_CHECKER(I8259State, I8259, TYPE_I8259)
 

@@ -329,20 +329,20 @@ static const VMStateDescription *section(unsigned i)
     return savevm_find("i8259", i)->vmsd;
 }
 
-static void *chips(void)
+static void *pic(unsigned i)
 {
-    return savevm_find("i8259", 0)->opaque;
+    return savevm_find("i8259", i)->opaque;
 }
 
 static GByteArray *save(unsigned i)
 {
-    return x86_test_save(section(i), chips());
+    return x86_test_save(section(i), pic(i));
 }
 
 static void load(unsigned i, const GByteArray *b)
 {
-    g_assert_true(x86_test_load(section(i), chips(), b->data, b->len, NULL,
-                                &error_abort));
+    g_assert_true(
+        x86_test_load(section(i), pic(i), b->data, b->len, NULL, &error_abort));
 }
 
 static void test_travels(void)
@@ -389,7 +389,7 @@ static void test_hostile(void)
 
         b[cases[i].at] = cases[i].val;
         for (unsigned k = 0; k < 2; k++) {
-            x86_test_load_fails(section(k), chips(), b, sizeof(b),
+            x86_test_load_fails(section(k), pic(k), b, sizeof(b),
                                 cases[i].words);
         }
         split_guest_fresh();
