@@ -7,65 +7,61 @@
 #include "system/board-chips.h"
 
 /* BQL. */
-static struct {
-    const BoardChips *ops;
-    void *opaque;
-} board;
+static const BoardChips *board;
 
 const AccelChipOps *accel_chip_ops(void)
 {
     return accel_ops() ? accel_ops()->chips : NULL;
 }
 
-void board_chips_set(const BoardChips *chips, void *opaque)
+void board_chips_set(const BoardChips *chips)
 {
-    board.ops = chips;
-    board.opaque = opaque;
+    board = chips;
 }
 
 bool board_chips_present(void)
 {
-    return board.ops != NULL;
+    return board != NULL;
 }
 
 void board_chips_set_line(int gsi, int level)
 {
     assert(bql_locked());
-    board.ops->set_line(board.opaque, gsi, level);
+    board->set_line(gsi, level);
 }
 
 AccelPulse board_chips_pulse(int gsi)
 {
     assert(bql_locked());
-    return board.ops->pulse(board.opaque, gsi);
+    return board->pulse(gsi);
 }
 
 bool board_chips_pulse_may_be_lost(int gsi)
 {
     assert(bql_locked());
-    return board.ops->pulse_may_be_lost(board.opaque, gsi);
+    return board->pulse_may_be_lost(gsi);
 }
 
 bool board_chips_irqfd_add(int gsi, int fd, int resample_fd, Error **errp)
 {
     assert(bql_locked());
-    return board.ops->irqfd_add(board.opaque, gsi, fd, resample_fd, errp);
+    return board->irqfd_add(gsi, fd, resample_fd, errp);
 }
 
 void board_chips_irqfd_remove(int gsi, int fd)
 {
     assert(bql_locked());
-    board.ops->irqfd_remove(board.opaque, gsi, fd);
+    board->irqfd_remove(gsi, fd);
 }
 
 uint8_t board_chips_acknowledge(void)
 {
     assert(bql_locked());
-    return board.ops->acknowledge(board.opaque);
+    return board->acknowledge();
 }
 
 void board_chips_eoi(uint8_t vector)
 {
     assert(bql_locked());
-    board.ops->eoi(board.opaque, vector);
+    board->eoi(vector);
 }

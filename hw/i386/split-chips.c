@@ -49,7 +49,7 @@ static unsigned pin_of(int gsi)
 
 /* ---- lines ---- */
 
-static void set_line(void *opaque, int gsi, int level)
+static void set_line(int gsi, int level)
 {
     if (has_pic(gsi)) {
         i8259_set_line(sc.pic, gsi, level);
@@ -68,7 +68,7 @@ static AccelPulse by_pic_alone(const Pic *before, uint8_t bit)
     return before->irr & bit ? ACCEL_PULSE_WAITS : ACCEL_PULSE_TAKEN;
 }
 
-static AccelPulse pulse(void *opaque, int gsi)
+static AccelPulse pulse(int gsi)
 {
     unsigned pin = pin_of(gsi);
     int took = ioapic_set_line(sc.ioapic, pin, true);
@@ -90,7 +90,7 @@ static AccelPulse pulse(void *opaque, int gsi)
     return took ? ACCEL_PULSE_SENT : ACCEL_PULSE_TAKEN;
 }
 
-static bool pulse_may_be_lost(void *opaque, int gsi)
+static bool pulse_may_be_lost(int gsi)
 {
     return sc.sent[gsi].known &&
            (sc.ioapic->entry[pin_of(gsi)] & ENTRY_SET) != sc.sent[gsi].entry;
@@ -104,16 +104,15 @@ static gboolean fd_is_signalled(gint fd, GIOCondition cond, gpointer opaque)
     uint64_t n;
 
     if (read(fd, &n, sizeof(n)) == sizeof(n)) {
-        set_line(NULL, gsi, 1);
+        set_line(gsi, 1);
         if (sc.fds[gsi].ended_fd < 0) {
-            set_line(NULL, gsi, 0);
+            set_line(gsi, 0);
         }
     }
     return G_SOURCE_CONTINUE;
 }
 
-static bool irqfd_add(void *opaque, int gsi, int fd, int resample_fd,
-                      Error **errp)
+static bool irqfd_add(int gsi, int fd, int resample_fd, Error **errp)
 {
     LineFds *f = &sc.fds[gsi];
 
@@ -128,7 +127,7 @@ static bool irqfd_add(void *opaque, int gsi, int fd, int resample_fd,
     return true;
 }
 
-static void irqfd_remove(void *opaque, int gsi, int fd)
+static void irqfd_remove(int gsi, int fd)
 {
     LineFds *f = &sc.fds[gsi];
 
@@ -146,7 +145,7 @@ static void line_ended(int gsi)
     LineFds *f = &sc.fds[gsi];
 
     if (f->fd >= 0 && f->ended_fd >= 0) {
-        set_line(NULL, gsi, 0);
+        set_line(gsi, 0);
         if (write(f->ended_fd, &one, sizeof(one)) < 0) {
             /* Full: it was told so often that once more is no news. */
         }
@@ -191,12 +190,12 @@ static void pin_ended(void *opaque, unsigned pin)
     line_ended(pin == TIMER_PIN ? 0 : pin);
 }
 
-static uint8_t acknowledge(void *opaque)
+static uint8_t acknowledge(void)
 {
     return i8259_acknowledge(sc.pic);
 }
 
-static void eoi(void *opaque, uint8_t vector)
+static void eoi(uint8_t vector)
 {
     ioapic_eoi(sc.ioapic, vector);
 }
@@ -266,6 +265,6 @@ bool split_chips_create(Object *parent, Error **errp)
         return false;
     }
     qemu_add_vm_change_state_handler(state_changed, NULL);
-    board_chips_set(&board_chips, NULL);
+    board_chips_set(&board_chips);
     return true;
 }

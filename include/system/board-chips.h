@@ -48,21 +48,20 @@ typedef struct AccelChipOps {
 const AccelChipOps *accel_chip_ops(void);
 
 typedef struct BoardChips {
-    void (*set_line)(void *opaque, int gsi, int level);
+    void (*set_line)(int gsi, int level);
     /* As in accel-irq.h. */
-    AccelPulse (*pulse)(void *opaque, int gsi);
-    bool (*pulse_may_be_lost)(void *opaque, int gsi);
-    bool (*irqfd_add)(void *opaque, int gsi, int fd, int resample_fd,
-                      Error **errp);
-    void (*irqfd_remove)(void *opaque, int gsi, int fd);
+    AccelPulse (*pulse)(int gsi);
+    bool (*pulse_may_be_lost)(int gsi);
+    bool (*irqfd_add)(int gsi, int fd, int resample_fd, Error **errp);
+    void (*irqfd_remove)(int gsi, int fd);
     /* A vCPU takes what PICs ask for: the vector. */
-    uint8_t (*acknowledge)(void *opaque);
+    uint8_t (*acknowledge)(void);
     /* A vCPU's local APIC was told of the end of @vector. */
-    void (*eoi)(void *opaque, uint8_t vector);
+    void (*eoi)(uint8_t vector);
 } BoardChips;
 
 /* One board per process. @chips is constant; NULL: there are none any more. */
-void board_chips_set(const BoardChips *chips, void *opaque);
+void board_chips_set(const BoardChips *chips);
 
 /* Its hooks; but for the first only if there are such chips. */
 bool board_chips_present(void);
