@@ -47,25 +47,6 @@ bool cpu_memory_read_debug(CPUState *cpu, vaddr addr, void *buf, size_t len)
 
 /* --- memsave, pmemsave --------------------------------------------------------- */
 
-static bool write_all(int fd, const uint8_t *buf, size_t len,
-                      const char *filename, Error **errp)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, buf, len);
-
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            error_setg_errno(errp, errno, "cannot write to '%s'", filename);
-            return false;
-        }
-        buf += n;
-        len -= n;
-    }
-    return true;
-}
-
 /* Whoever may read the guest's memory shall: nobody else. */
 static int create_file(const char *filename, Error **errp)
 {
@@ -95,7 +76,7 @@ static void save_memory(CPUState *cpu, uint64_t addr, uint64_t size,
                        addr, size);
             break;
         }
-        if (!write_all(fd, buf, len, filename, errp)) {
+        if (!qemu_write_all(fd, buf, len, filename, errp)) {
             break;
         }
         pos += len;

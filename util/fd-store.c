@@ -417,6 +417,27 @@ int qemu_create(const char *path, int flags, mode_t mode, Error **errp)
     return open_path(path, flags | O_CREAT, mode, errp);
 }
 
+bool qemu_write_all(int fd, const void *buf, size_t len, const char *path,
+                    Error **errp)
+{
+    const uint8_t *p = buf;
+
+    while (len > 0) {
+        ssize_t n = write(fd, p, len);
+
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            error_setg_errno(errp, errno, "cannot write to '%s'", path);
+            return false;
+        }
+        p += n;
+        len -= n;
+    }
+    return true;
+}
+
 int qemu_close(int fd)
 {
     QEMU_LOCK_GUARD(&store.lock);

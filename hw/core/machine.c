@@ -157,25 +157,14 @@ static bool save_file(const char *filename, const uint8_t *data, size_t len,
                       Error **errp)
 {
     int fd = qemu_create(filename, O_WRONLY | O_TRUNC, 0666, errp);
-    ssize_t n = 1;
+    bool ok;
 
     if (fd < 0) {
         return false;
     }
-    while (len && n > 0) {
-        n = write(fd, data, len);
-        if (n > 0) {
-            data += n;
-            len -= n;
-        } else if (n < 0 && errno == EINTR) {
-            n = 1;
-        }
-    }
-    if (len) {
-        error_setg_errno(errp, errno, "Could not write '%s'", filename);
-    }
+    ok = qemu_write_all(fd, data, len, filename, errp);
     qemu_close(fd);
-    return len == 0;
+    return ok;
 }
 
 bool machine_dump_dtb(MachineState *ms, const char *filename, Error **errp)

@@ -85,6 +85,9 @@ void fdset_client_left(void);
 int qemu_open(const char *path, int flags, Error **errp);
 /* The same, made with @mode if it is not there yet (O_CREAT is added). */
 int qemu_create(const char *path, int flags, mode_t mode, Error **errp);
+/* All of it, by as many write(2) as that takes. @path: for the error. */
+bool qemu_write_all(int fd, const void *buf, size_t len, const char *path,
+                    Error **errp);
 /* close(2) that tells the set; for any fd, also ones not of a set. */
 int qemu_close(int fd);
 /* "/dev/fdset/N" -> N; -1: it is no such path. */
