@@ -6,9 +6,9 @@ whatever option or command. Speaks TAP."""
 import os
 import subprocess
 import sys
-import tempfile
 
 from qmp_client import Machine, QmpError
+from tap_cases import run_in_folders
 
 NONE = ['-M', 'none', '-accel', 'qtest', '-display', 'none']
 SIZE = 1 << 16
@@ -191,20 +191,7 @@ CASES = [options, json_object, devices, commands, the_other_way]
 def main():
     binary = sys.argv[1]
     cases = CASES + ([device_tree] if 'aarch64' in binary else [images])
-    failed = False
-    print('1..%d' % len(cases))
-    for n, case in enumerate(cases, 1):
-        name = '/own-files/' + case.__name__
-        try:
-            with tempfile.TemporaryDirectory(prefix='own-files-') as folder:
-                case(binary, folder)
-            print('ok %d %s' % (n, name), flush=True)
-        except (AssertionError, EOFError, KeyError, OSError, QmpError,
-                subprocess.SubprocessError) as e:
-            failed = True
-            text = repr(e).replace('\n', '\n# ')
-            print('# %s\nnot ok %d %s' % (text, n, name), flush=True)
-    return failed
+    return run_in_folders('own-files', cases, binary)
 
 
 if __name__ == '__main__':

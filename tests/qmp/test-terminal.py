@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+from tap_cases import run
 from terminal import PROMPT, Terminal, check
 
 BINARY = sys.argv[1]
@@ -159,19 +160,8 @@ def pipe():
 
 
 def main():
-    cases = [alone, shared, chardev, machine, pipe]
-    failed = False
-    print('1..%d' % len(cases))
-    for n, case in enumerate(cases, 1):
-        name = '/terminal/' + case.__name__
-        try:
-            case()
-            print('ok %d %s' % (n, name), flush=True)
-        except (AssertionError, OSError, subprocess.SubprocessError) as e:
-            failed = True
-            text = repr(e).replace('\n', '\n# ')
-            print('# %s\nnot ok %d %s' % (text, n, name), flush=True)
-    return failed
+    return run('terminal', [alone, shared, chardev, machine, pipe],
+               lambda case: case())
 
 
 if __name__ == '__main__':

@@ -8,10 +8,10 @@ import re
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
 from qmp_client import Machine, QmpError
+from tap_cases import run_in_folders
 
 NONE = ['-M', 'none', '-accel', 'qtest']
 
@@ -278,20 +278,7 @@ CASES = [trace_by_qmp, commands_are_traced, trace_by_hmp, trace_by_option, names
 def main():
     binary = sys.argv[1]
     cases = CASES + ([executed_code] if 'aarch64' in binary else [])
-    failed = False
-    print('1..%d' % len(cases))
-    for n, case in enumerate(cases, 1):
-        name = '/tracing/' + case.__name__
-        try:
-            with tempfile.TemporaryDirectory(prefix='test-tracing-') as folder:
-                case(binary, folder)
-            print('ok %d %s' % (n, name), flush=True)
-        except (AssertionError, EOFError, KeyError, OSError, QmpError,
-                subprocess.SubprocessError) as e:
-            failed = True
-            text = repr(e).replace('\n', '\n# ')
-            print('# %s\nnot ok %d %s' % (text, n, name), flush=True)
-    return failed
+    return run_in_folders('tracing', cases, binary)
 
 
 if __name__ == '__main__':

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 
+#include "idle-tracker.h"
 #include "qemu/error.h"
 #include "qemu/main-loop.h"
 #include "qemu/units.h"
@@ -21,44 +22,15 @@ static bool ring_probe(Error **errp)
     return true;
 }
 
-static bool ok(Error **errp)
-{
-    return true;
-}
-
 static bool not_here(Error **errp)
 {
     error_setg(errp, "not on this host");
     return false;
 }
 
-static bool start(RAMBlock *const *blocks, size_t nr, DirtyTrackerFirst *first,
-                  Error **errp)
-{
-    return true;
-}
-
-static void stop(RAMBlock *const *blocks, size_t nr)
-{
-}
-
-static void collect(RAMBlock *rb, ram_addr_t at, ram_addr_t length,
-                    unsigned flags)
-{
-}
-
-static void clean(RAMBlock *rb, ram_addr_t at, ram_addr_t length)
-{
-}
-
-#define TRACKER(n, p)                                                     \
-    {                                                                     \
-        .name = n, .probe = p, .setup = ok, .start = start, .stop = stop, \
-        .collect = collect, .clean = clean                                \
-    }
-static const DirtyTrackerOps bitmap = TRACKER("bitmap", ok);
-static const DirtyTrackerOps no_bitmap = TRACKER("bitmap", not_here);
-static const DirtyTrackerOps ring = TRACKER("ring", ring_probe);
+static const DirtyTrackerOps bitmap = { IDLE_TRACKER("bitmap", idle_ok) };
+static const DirtyTrackerOps no_bitmap = { IDLE_TRACKER("bitmap", not_here) };
+static const DirtyTrackerOps ring = { IDLE_TRACKER("ring", ring_probe) };
 
 static const DirtyTrackerOps *const both[] = { &bitmap, &ring, NULL };
 static const DirtyTrackerOps *const only_ring[] = { &no_bitmap, &ring, NULL };

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 
+#include "idle-tracker.h"
 #include "io/channel-buffer.h"
 #include "migration-harness.h"
 #include "qapi/qapi-commands-migration.h"
@@ -23,30 +24,6 @@ static struct {
     _Atomic bool missed; /* known to be */
 } m;
 
-static bool ok(Error **errp)
-{
-    return true;
-}
-
-static bool start(RAMBlock *const *blocks, size_t nr, DirtyTrackerFirst *first,
-                  Error **errp)
-{
-    return true;
-}
-
-static void stop(RAMBlock *const *blocks, size_t nr)
-{
-}
-
-static void collect(RAMBlock *rb, ram_addr_t at, ram_addr_t length,
-                    unsigned flags)
-{
-}
-
-static void clean(RAMBlock *rb, ram_addr_t at, ram_addr_t length)
-{
-}
-
 static void look(RAMBlock *rb, ram_addr_t at, ram_addr_t length, unsigned flags)
 {
     if (atomic_exchange(&m.hidden, false)) {
@@ -63,23 +40,10 @@ static bool has_all(Error **errp)
     return true;
 }
 
-static const DirtyTrackerOps bitmap = {
-    .name = "bitmap",
-    .probe = ok,
-    .setup = ok,
-    .start = start,
-    .stop = stop,
-    .collect = collect,
-    .clean = clean,
-};
+static const DirtyTrackerOps bitmap = { IDLE_TRACKER("bitmap", idle_ok) };
 static const DirtyTrackerOps lossy = {
-    .name = "ring",
-    .probe = ok,
-    .setup = ok,
-    .start = start,
-    .stop = stop,
+    IDLE_TRACKER_BUT_COLLECT("ring", idle_ok),
     .collect = look,
-    .clean = clean,
     .intact = has_all,
 };
 static const DirtyTrackerOps *const both[] = { &lossy, &bitmap, NULL };
